@@ -1,0 +1,68 @@
+"""The loop over games around the compiled kernel, and the compiled functions by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from engine.blocks import kernel as source
+from engine.compiled import compile_kernel
+
+_COMPILED = compile_kernel(source)
+_count_tokens, _hash_log, _token_stride = (_COMPILED[n] for n in ("count_tokens", "hash_log", "token_stride"))
+_replay_8x8, _replay_log, _begin, _is_over = (_COMPILED[n] for n in ("replay_8x8", "replay_log", "begin", "is_over"))
+_compare_board = _COMPILED["compare_board"]
+
+# Two seeds, so that the two halves of a log's hash are independent of each other.
+_HASH_SEED_LOW, _HASH_SEED_HIGH = np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def replay_batch(  # type: ignore[no-untyped-def]
+    logs, starts, ends, boards, board_starts, board_ends, deal_index, continues, select,
+    params, shape_rows, shape_h, shape_w, shape_cells, base, masks, anchors, offsets,
+    deal, first, start_rows, start_board, is_fast,
+    status, score, best_combo, moves, finished, received, board, out_rows, log_hash,
+):  # fmt: skip
+    """Replay the selected games one after the other; see ``BatchReplayer.replay`` for the arrays."""
+    rows = np.zeros(source.MAX_SIDE, np.int64)
+    scratch = np.zeros(source.MAX_SIDE, np.int64)
+    hand = np.zeros(3, np.int64)
+    st = np.zeros(source.N_STATE, np.int64)
+    height = params[source.P_HEIGHT]
+    for row in select:
+        pos, end, which = starts[row], ends[row], deal_index[row]
+        code = source.BAD_TOKEN
+        stride = _token_stride(logs, pos, end) if is_fast[which] else 0
+        if stride:
+            tokens = (end - pos + stride - 3) // stride
+            received[row] = tokens
+            code = _replay_8x8(
+                logs, pos, tokens, stride, params, masks, anchors, offsets, base, deal, first[which], start_board[which], rows, st
+            )
+            finished[row] = st[source.ST_POSITION]
+        else:
+            received[row] = _count_tokens(logs, pos, end)
+        if code != source.END:
+            _begin(start_rows[which], 0, params, deal, first[which], first[which + 1], rows, hand, st)
+            code = _replay_log(
+                logs, pos, end, params, shape_rows, shape_h, shape_w, shape_cells, base, deal, first[which + 1],
+                continues[row], rows, hand, st,
+            )  # fmt: skip
+            finished[row] = _is_over(rows, hand, params, shape_rows, shape_h, shape_w)
+        status[row] = code
+        score[row] = st[source.ST_SCORE]
+        best_combo[row] = st[source.ST_BEST]
+        moves[row] = st[source.ST_MOVES]
+        for r in range(height):
+            out_rows[row, r] = rows[r]
+        board[row] = _compare_board(
+            boards, board_starts[row], board_ends[row], params[source.P_WIDTH], height, rows, scratch
+        )
+        log_hash[row, 0] = _hash_log(logs, pos, end, _HASH_SEED_LOW)
+        log_hash[row, 1] = _hash_log(logs, pos, end, _HASH_SEED_HIGH)
+
+
+BATCH: dict[str, Any] = {**_COMPILED, "replay_batch": replay_batch}
