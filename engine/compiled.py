@@ -18,23 +18,24 @@ from numba.extending import intrinsic
 
 @intrinsic  # type: ignore[untyped-decorator]
 def popcount(typingctx: Any, word: Any) -> Any:
-    """The number of set bits of an unsigned 64-bit word, as int64 (LLVM's ctpop)."""
+    """The number of set bits of an unsigned 64-bit word, as uint64 (LLVM's ctpop)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (value,) = args
         return builder.ctpop(value)
 
-    return types.int64(types.uint64), codegen
+    return types.uint64(types.uint64), codegen
 
 
 def compile_kernel(module: ModuleType) -> dict[str, Any]:
     """Compile the functions that ``module.KERNEL`` names, in that order, and return them by name.
 
     ``module.WORDS`` names the globals that are unsigned 64-bit constants.  A function may call only functions named before
-    it (and ``popcount``).  Compiled code is cached beside the source.
+    it (and ``popcount`` and ``word``).  Compiled code is cached beside the source.
     """
     namespace: dict[str, Any] = dict(vars(module))
     namespace["popcount"] = popcount
+    namespace["word"] = np.uint64
     for name in module.WORDS:
         namespace[name] = np.uint64(namespace[name])
     compiled: dict[str, Any] = {}

@@ -15,9 +15,6 @@ _count_tokens, _hash_log, _token_stride = (_COMPILED[n] for n in ("count_tokens"
 _replay_8x8, _replay_log, _begin, _is_over = (_COMPILED[n] for n in ("replay_8x8", "replay_log", "begin", "is_over"))
 _compare_board = _COMPILED["compare_board"]
 
-# Two seeds, so that the two halves of a log's hash are independent of each other.
-_HASH_SEED_LOW, _HASH_SEED_HIGH = np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F)
-
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def replay_batch(  # type: ignore[no-untyped-def]
@@ -61,8 +58,7 @@ def replay_batch(  # type: ignore[no-untyped-def]
         board[row] = _compare_board(
             boards, board_starts[row], board_ends[row], params[source.P_WIDTH], height, rows, scratch
         )
-        log_hash[row, 0] = _hash_log(logs, pos, end, _HASH_SEED_LOW)
-        log_hash[row, 1] = _hash_log(logs, pos, end, _HASH_SEED_HIGH)
+        log_hash[row, 0], log_hash[row, 1] = _hash_log(logs, pos, end, stride == 3)
 
 
 BATCH: dict[str, Any] = {**_COMPILED, "replay_batch": replay_batch}

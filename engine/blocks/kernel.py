@@ -29,11 +29,13 @@ NO_PIECE = -1
 
 # Unsigned 64-bit words; compiled, they and the shift counts must be typed or numba goes through float64.
 WORDS = (
-    "ZERO", "S1", "S2", "S4", "S8", "S16", "S27", "S30", "S31", "S32", "ROW_ONES", "COLUMN_ONES", "MASK64", "GAMMA", "MIX1",
-    "MIX2", "HASH_A", "HASH_B",
+    "ZERO", "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S16", "S24", "S27", "S30", "S31", "S32", "S40", "S48", "S56", "S64",
+    "CHAR_1", "CHAR_A", "ROW_ONES", "COLUMN_ONES", "MASK64", "GAMMA", "MIX1", "MIX2", "HASH_A", "HASH_B",
 )  # fmt: skip
 ZERO = 0
-S1, S2, S4, S8, S16, S27, S30, S31, S32 = 1, 2, 4, 8, 16, 27, 30, 31, 32
+S1, S2, S3, S4, S5, S6, S7, S8 = 1, 2, 3, 4, 5, 6, 7, 8
+S16, S24, S27, S30, S31, S32, S40, S48, S56, S64 = 16, 24, 27, 30, 31, 32, 40, 48, 56, 64
+CHAR_1, CHAR_A = 49, 97
 ROW_ONES = 0xFF
 COLUMN_ONES = 0x0101_0101_0101_0101
 MASK64 = 0xFFFF_FFFF_FFFF_FFFF
@@ -44,6 +46,11 @@ HASH_A, HASH_B = 0x9FB2_1C65_1E98_DF25, 0xD6E8_FEB8_6659_FD93
 def popcount(word):
     """The number of set bits; compiled runs use LLVM's ctpop."""
     return word.bit_count()
+
+
+def word(value):
+    """``value`` as an unsigned 64-bit word; compiled runs convert, plain ints are words already."""
+    return value
 
 
 def fill_deal(rng_seed, bound, deal, first, last):
@@ -304,21 +311,22 @@ def replay_8x8(data, start, tokens, stride, params, masks, anchors, offsets, bas
 
     Returns END with score, best combo and board in ``st`` and ``rows`` (finished is ``st[ST_POSITION]``), or BAD_TOKEN when
     anything at all is not a plain legal placement; the caller then replays the log with ``replay_log``, the only judge of faults.
+    Everything here is an unsigned word: an index that could be negative costs numba a test at each use.
     """
-    turn, forgiven, cap = params[P_TURN], params[P_FORGIVEN], params[P_CAP]
-    # The hand is three bytes of one integer, slot 1 lowest.
-    hand = deal[first] | (deal[first + 1] << 8) | (deal[first + 2] << 16)
-    upcoming = first + 3
-    pos = start
-    placed = score = best = streak = misses = position = cleared = 0
+    turn, forgiven, cap = word(params[P_TURN]), word(params[P_FORGIVEN]), word(params[P_CAP])
+    upcoming = word(first) + S1 + S2
+    # The hand is three bytes of one word, slot 1 lowest.
+    hand = word(deal[first]) | (word(deal[first + 1]) << S8) | (word(deal[first + 2]) << S16)
+    pos, step_size = word(start), word(stride)
+    placed = score = best = streak = misses = position = cleared = ZERO
     for _ in range(tokens):
-        slot8 = (data[pos] - 49) * 8
-        shape = (hand >> slot8) & 255
-        mask = masks[(shape << 6) + ((data[pos + 2] - 49) << 3) + (data[pos + 1] - 97)]
+        slot8 = (word(data[pos]) - CHAR_1) * S8
+        shape = (hand >> slot8) & ROW_ONES
+        mask = masks[(shape * S64) + (word(data[pos + S2]) - CHAR_1) * S8 + (word(data[pos + S1]) - CHAR_A)]
         # A mask of zero stands for "outside the board".
         if mask == ZERO or (board & mask) != ZERO:
             return BAD_TOKEN
-        pos += stride
+        pos += step_size
         board |= mask
         placed += popcount(mask)
         full_rows = board & (board >> S1)
@@ -327,30 +335,31 @@ def replay_8x8(data, start, tokens, stride, params, masks, anchors, offsets, bas
         full_columns = board & (board >> S8)
         full_columns &= full_columns >> S16
         full_columns &= (full_columns >> S32) & ROW_ONES
-        lines = popcount(full_rows) + popcount(full_columns)
         board &= ((full_rows * ROW_ONES) | (full_columns * COLUMN_ONES)) ^ MASK64
         # No branch on the clear: about every third placement has one, in no pattern that a processor could learn.
-        hit = min(lines, 1)
-        streak += hit & (cleared ^ 1)
+        lines = popcount(full_rows) + popcount(full_columns)
+        hit = min(lines, S1)
+        streak += hit & (cleared ^ S1)
         cleared |= hit
-        score += base[lines] * min(streak, cap)
+        score += word(base[lines]) * min(streak, cap)
         best = max(best, lines)
-        hand ^= (shape ^ deal[upcoming]) << slot8
-        upcoming += 1
-        position += 1
+        hand ^= (shape ^ word(deal[upcoming])) << slot8
+        upcoming += S1
+        position += S1
         if position == turn:
-            position = 0
-            misses = (misses + 1) * (cleared ^ 1)
-            if misses > forgiven:
-                misses = 0
-                streak = 0
-            cleared = 0
+            position = ZERO
+            misses = (misses + S1) * (cleared ^ S1)
+            # Past forgiveness both fall to zero; written without a branch for the same reason.
+            keep = word(misses <= forgiven)
+            misses *= keep
+            streak *= keep
+            cleared = ZERO
     st[ST_MOVES] = tokens
-    st[ST_SCORE] = score + placed * params[P_CELL]
+    st[ST_SCORE] = score + placed * word(params[P_CELL])
     st[ST_BEST] = best
     over = 1
     for slot in range(3):
-        if fits_somewhere_8x8((hand >> (8 * slot)) & 255, board, anchors, offsets):
+        if fits_somewhere_8x8((hand >> word(8 * slot)) & ROW_ONES, board, anchors, offsets):
             over = 0
     st[ST_POSITION] = over
     for r in range(8):
@@ -432,16 +441,43 @@ def completes(
     return False
 
 
-def hash_log(data, start, end, seed):
-    """A 64-bit hash of a log without its white space, which means nothing in a log."""
-    value = seed
-    for pos in range(start, end):
-        byte = data[pos]
+def hash_log(data, start, end, dense):
+    """A 128-bit hash, as two words, of a log without its white space, which means nothing in a log.
+
+    Not a cryptographic one: it finds equal logs, and nobody gains by making two logs of their own collide.  ``dense`` says
+    that the log holds no white space; then eight bytes are taken at a time.  Both ways give the same hash.
+    """
+    low, high = HASH_A, HASH_B
+    pos = start
+    if dense:
+        while pos + 8 <= end:
+            p = word(pos)
+            block = word(data[p]) | (word(data[p + S1]) << S8) | (word(data[p + S2]) << S16) | (word(data[p + S3]) << S24)
+            block |= (word(data[p + S4]) << S32) | (word(data[p + S5]) << S40)
+            block |= (word(data[p + S6]) << S48) | (word(data[p + S7]) << S56)
+            low = ((low ^ block) * MIX1) & MASK64
+            low ^= low >> S31
+            high = ((high ^ block) * MIX2) & MASK64
+            high ^= high >> S27
+            pos += 8
+    block = ZERO
+    used = ZERO
+    for index in range(pos, end):
+        byte = data[index]
         if not is_space(byte):
-            value = ((value ^ (byte + ZERO)) * HASH_A) & MASK64
-            value ^= value >> S32
-    value = (value * HASH_B) & MASK64
-    return value ^ (value >> S31)
+            block |= word(byte) << used
+            used += S8
+            if used == S64:
+                low = ((low ^ block) * MIX1) & MASK64
+                low ^= low >> S31
+                high = ((high ^ block) * MIX2) & MASK64
+                high ^= high >> S27
+                block = used = ZERO
+    # The bytes left over, closed with their number so that a trailing zero byte is not lost.
+    block |= (used + S1) << S56
+    low = ((low ^ block) * MIX1) & MASK64
+    high = ((high ^ block) * MIX2) & MASK64
+    return low ^ (low >> S31), high ^ (high >> S27)
 
 
 KERNEL = (
