@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+_NUMBER = re.compile("([0-9]+)")
 
 
 class BoardError(ValueError):
@@ -27,21 +30,17 @@ def parse_cells(text: str, width: int, height: int, alphabet: str) -> list[list[
 
 def _parse_row(text: str, row: str, number: int, width: int, alphabet: str) -> list[str]:
     out: list[str] = []
-    run = ""
-    for char in row + "\0":
-        if char in "0123456789":
-            run += char
-            continue
-        if run:
+    # Every second part is a number.
+    for index, part in enumerate(_NUMBER.split(row)):
+        if index % 2:
+            digits = part.lstrip("0")
             # A run wider than the board is refused below; capping keeps a number of a million digits cheap.
-            out.extend("." * (int(run) if len(run) < 8 else width + 1))
-            run = ""
-        if char in alphabet:
-            out.append(char)
-        elif char != "\0":
-            raise BoardError(f"board {text!r}: row {number} holds {char!r}, which is no cell of this game")
-        if len(out) > width:
-            break
+            out.extend("." * (int(digits or "0") if len(digits) < 4 else width + 1))
+            continue
+        for char in part:
+            if char not in alphabet:
+                raise BoardError(f"board {text!r}: row {number} holds {char!r}, which is no cell of this game")
+        out.extend(part)
     if len(out) != width:
         raise BoardError(f"board {text!r}: row {number} ({row!r}) is not {width} cells wide")
     return out

@@ -7,6 +7,10 @@ unsigned 64-bit integers into float64, which would round boards), and the clone 
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -27,6 +31,32 @@ def popcount(typingctx: Any, word: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
+def popcount_uncompiled(word: Any) -> Any:
+    """``popcount`` for a run with NUMBA_DISABLE_JIT=1, in which an intrinsic has no code to call."""
+    return np.uint64(int(word).bit_count())
+
+
+def fingerprint(*modules: ModuleType) -> str:
+    """A short hash of what compiled code depends on beside its own file: these modules, this one and the bounds check.
+
+    Numba's cache looks at nothing but the time stamp of the file that a function stands in: without this, code that calls
+    into a kernel would stay as it was after the kernel changed, and NUMBA_BOUNDSCHECK=1 would load code without the check.
+    """
+    digest = hashlib.sha256(f"boundscheck {numba.config.BOUNDSCHECK}\n".encode())
+    for module in (*modules, sys.modules[__name__]):
+        digest.update(inspect.getsource(module).encode())
+    return digest.hexdigest()[:16]
+
+
+def compile_function(function: Callable[..., Any], mark: str) -> Any:
+    """``function`` compiled without the GIL and cached under its name and ``mark`` (a ``fingerprint``)."""
+    if numba.config.DISABLE_JIT:
+        # NumPy's scalars warn where unsigned words wrap round, which the kernels mean to happen.
+        return np.errstate(over="ignore")(function)
+    function.__qualname__ = f"{function.__name__}_{mark}"
+    return numba.njit(cache=True, nogil=True, boundscheck=None)(function)
+
+
 def compile_kernel(module: ModuleType) -> dict[str, Any]:
     """Compile the functions that ``module.KERNEL`` names, in that order, and return them by name.
 
@@ -34,18 +64,18 @@ def compile_kernel(module: ModuleType) -> dict[str, Any]:
     it (and ``popcount`` and ``word``).  Compiled code is cached beside the source.
     """
     namespace: dict[str, Any] = dict(vars(module))
-    namespace["popcount"] = popcount
+    namespace["popcount"] = popcount_uncompiled if numba.config.DISABLE_JIT else popcount
     namespace["word"] = np.uint64
     for name in module.WORDS:
         namespace[name] = np.uint64(namespace[name])
     compiled: dict[str, Any] = {}
+    mark = fingerprint(module)
     for name in module.KERNEL:
         source = getattr(module, name)
         clone = FunctionType(source.__code__, namespace, name, source.__defaults__, source.__closure__)
         clone.__module__ = module.__name__
-        clone.__qualname__ = name
-        namespace[name] = compiled[name] = numba.njit(cache=True, nogil=True, boundscheck=None)(clone)
+        namespace[name] = compiled[name] = compile_function(clone, mark)
     return compiled
 
 
-__all__ = ["compile_kernel", "popcount"]
+__all__ = ["compile_function", "compile_kernel", "fingerprint", "popcount"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -61,17 +62,18 @@ class BatchResult:
 class BatchReplayer:
     """Replays games of one rules version on given deals.  Safe to share between threads: it writes only what it is given.
 
-    ``deals`` are the challenges by index, ``longest`` the longest log in bytes that will come (sizes the seeded deals).
+    ``deals`` are the challenges by index, ``longest`` the longest log in bytes that will come, for all or for each deal: a seeded
+    deal is laid out just so far.
     """
 
-    def __init__(self, rules: BlocksRules, deals: list[Deal], longest: int) -> None:
+    def __init__(self, rules: BlocksRules, deals: list[Deal], longest: int | Sequence[int]) -> None:
         self.rules = rules
         rows, heights, widths, cells = rules.shape_tables
         self._tables = tuple(np.array(t, np.int64) for t in (rules.params, rows, heights, widths, cells, rules.base))
         fast = rules.fast_tables
         masks, anchors, offsets = fast or ([0], [0], [0])
         self._fast = tuple(np.array(t, np.uint64) for t in (masks, anchors, offsets))
-        self._deal, self._first = _lay_out_deals(rules, deals, longest // 3 + 4)
+        self._deal, self._first = _lay_out_deals(rules, deals, [longest] * len(deals) if isinstance(longest, int) else longest)
         self._start_rows = np.zeros((len(deals), source.MAX_SIDE), np.int64)
         self._start_board = np.zeros(len(deals), np.uint64)
         # The fast case takes seeded deals only: a listed one may run out.
@@ -96,11 +98,12 @@ class BatchReplayer:
         )  # fmt: skip
 
 
-def _lay_out_deals(rules: BlocksRules, deals: list[Deal], length: int) -> tuple[Ints, Ints]:
+def _lay_out_deals(rules: BlocksRules, deals: list[Deal], longest: Sequence[int]) -> tuple[Ints, Ints]:
     """All deals in one array, with where each begins (one entry more than deals)."""
     first = np.zeros(len(deals) + 1, np.int64)
     for index, deal in enumerate(deals):
-        first[index + 1] = first[index] + (length if deal.pieces is None else len(deal.pieces))
+        # A token has three bytes or more and draws one piece; three are dealt before the first.
+        first[index + 1] = first[index] + (longest[index] // 3 + 4 if deal.pieces is None else len(deal.pieces))
     pieces = np.zeros(first[-1], np.int64)
     for index, deal in enumerate(deals):
         if deal.pieces is None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from engine.blocks import kernel as source
-from engine.compiled import compile_kernel
+from engine.compiled import compile_function, compile_kernel, fingerprint
 
 _COMPILED = compile_kernel(source)
 _count_tokens, _hash_log, _token_stride = (_COMPILED[n] for n in ("count_tokens", "hash_log", "token_stride"))
@@ -16,7 +15,6 @@ _replay_8x8, _replay_log, _begin, _is_over = (_COMPILED[n] for n in ("replay_8x8
 _compare_board = _COMPILED["compare_board"]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def replay_batch(  # type: ignore[no-untyped-def]
     logs, starts, ends, boards, board_starts, board_ends, deal_index, continues, select,
     params, shape_rows, shape_h, shape_w, shape_cells, base, masks, anchors, offsets,
@@ -61,4 +59,4 @@ def replay_batch(  # type: ignore[no-untyped-def]
         log_hash[row, 0], log_hash[row, 1] = _hash_log(logs, pos, end, stride == 3)
 
 
-BATCH: dict[str, Any] = {**_COMPILED, "replay_batch": replay_batch}
+BATCH: dict[str, Any] = {**_COMPILED, "replay_batch": compile_function(replay_batch, fingerprint(source))}

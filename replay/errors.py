@@ -1,0 +1,74 @@
+"""The error tree.  Every message is one sentence: what, where (with the offending value), what to do.
+
+::
+
+    ReplayError
+    ├── UsageError            the call cannot be carried out as given            exit 2
+    │   ├── InputError        a file or folder that cannot be read               exit 2
+    │   └── ReferenceDataError  a rules file, challenge table or seed is wrong   exit 2
+    ├── MalformedRecord       one record that cannot be taken: quarantined, never raised out of a night
+    └── NightError            a night that must not publish                      exit 1
+        ├── NothingReceived   the day received no records
+        ├── CountsDoNotAddUp  records in and rows out differ
+        ├── CheckFailed       a check in sql/checks returned rows
+        ├── EngineDisagreement  the compiled and the interpreted engine differ about a game
+        └── NightRunning      another night holds the lake
+"""
+
+from __future__ import annotations
+
+
+class ReplayError(Exception):
+    """Base of all errors that the product raises on purpose; ``exit_code`` is what the command line returns."""
+
+    exit_code = 1
+
+
+class UsageError(ReplayError):
+    """The call cannot be carried out as given."""
+
+    exit_code = 2
+
+
+class InputError(UsageError):
+    """A file or folder that cannot be read."""
+
+
+class ReferenceDataError(UsageError):
+    """A rules file, a challenge table or another reference table that cannot be used."""
+
+
+class MalformedRecord(ReplayError):
+    """One record that cannot be taken; it is quarantined with ``code`` and the message as its reason.
+
+    ``code`` is a short name for counting: ``json``, ``encoding``, ``duplicate_key``, ``missing_field``, ``wrong_type``,
+    ``wrong_value``, ``too_large``, ``challenge``, ``stream``.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class NightError(ReplayError):
+    """A night that must not publish."""
+
+
+class NothingReceived(NightError):
+    """The day received no records."""
+
+
+class CountsDoNotAddUp(NightError):
+    """Records in and rows out differ."""
+
+
+class CheckFailed(NightError):
+    """A check in sql/checks returned rows."""
+
+
+class EngineDisagreement(NightError):
+    """The compiled and the interpreted engine differ about a game: our own bug, nobody is accused because of it."""
+
+
+class NightRunning(NightError):
+    """Another night holds the lake."""

@@ -1,0 +1,229 @@
+"""Reading NDJSON (.ndjson, .ndjson.gz, .ndjson.zst): chunks of whole lines, the compiled scan, the careful way for the rest."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.blocks.batch import TextColumn
+from replay import scan_kernel as sk
+from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordAppender, RecordBatch, nation_table
+from replay.errors import InputError, MalformedRecord
+from replay.record import MAX_RECORD_BYTES, check_object, parse_json
+
+CHUNK_BYTES = 16 << 20
+_BOM = b"\xef\xbb\xbf"
+_READ = 1 << 20
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of a file: ``data[:size]`` and PADDING bytes behind them.
+
+    ``oversize`` is set instead for a line beyond the record limit, whose bytes are not kept; ``error`` instead when the stream
+    broke off behind the chunk before.  ``damaged`` says that its bytes are not the ones that were written (a wrong checksum, not
+    just an early end): then nothing in the file can be held against anybody.
+    """
+
+    data: bytearray
+    size: int
+    oversize: int = 0
+    error: str | None = None
+    damaged: bool = False
+
+
+class _Stream:
+    """Bytes of a file, decompressed by its name; damage ends the stream and is kept in ``error`` for the quarantine."""
+
+    def __init__(self, path: Path, start: int, end: int | None, read_bytes: int) -> None:
+        self._read_bytes = read_bytes if path.suffix not in (".gz", ".zst") else _READ
+        self.error: str | None = None
+        self.damaged = False
+        self.consumed = 0
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}), check the path and its rights") from error
+        self._left = None if end is None else end - start
+        self._file.seek(start)
+        self._source = self._pieces(path.suffix)
+
+    def _raw(self) -> bytes:
+        size = self._read_bytes if self._left is None else min(self._read_bytes, self._left)
+        piece = self._file.read(size)
+        if self._left is not None:
+            self._left -= len(piece)
+        self.consumed += len(piece)
+        return piece
+
+    def _pieces(self, suffix: str) -> Iterator[bytes]:
+        if suffix == ".gz":
+            yield from self._gzip()
+        elif suffix == ".zst":
+            yield from self._zstd()
+        else:
+            while piece := self._raw():
+                yield piece
+
+    def _gzip(self) -> Iterator[bytes]:
+        # zlib itself, member by member: it checks each checksum and hands over the good bytes before the damage.
+        decoder, piece = zlib.decompressobj(31), b""
+        started = False
+        while piece := piece or self._raw():
+            if decoder.eof:
+                decoder = zlib.decompressobj(31)
+                started = False
+            try:
+                out = decoder.decompress(piece, _READ * 4)
+            except zlib.error as error:
+                self.error, self.damaged = f"the gzip stream is damaged ({error})", True
+                return
+            started = True
+            yield out
+            piece = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
+        if started and not decoder.eof:
+            self.error = "the gzip stream ends too early"
+
+    def _zstd(self) -> Iterator[bytes]:
+        import zstandard
+
+        context = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+        decoder, open_frame = context.decompressobj(), False
+        while piece := self._raw():
+            while piece:
+                if decoder.eof:
+                    decoder = context.decompressobj()
+                try:
+                    out = decoder.decompress(piece)
+                except zstandard.ZstdError as error:
+                    self.error, self.damaged = f"the zstd stream is damaged ({error})", True
+                    return
+                open_frame = not decoder.eof
+                yield out
+                piece = decoder.unused_data if decoder.eof else b""
+        if open_frame:
+            self.error = "the zstd stream ends too early"
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._file:
+            yield from self._source
+
+
+def read_chunks(path: Path, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES) -> Iterator[tuple[Chunk, int]]:
+    """Chunks of whole lines of a file (or of its bytes ``start`` to ``end``, which must begin a line), with the bytes consumed.
+
+    Memory stays bounded whatever the lines: one that outgrows the record limit is counted and dropped as it comes.
+    Raises InputError when the file cannot be opened.
+    """
+    stream = _Stream(path, start, end, chunk_bytes)
+    for chunk in split_lines(iter(stream), bom=start == 0):
+        yield chunk, stream.consumed
+    if stream.error:
+        yield Chunk(bytearray(sk.PADDING), 0, error=stream.error, damaged=stream.damaged), stream.consumed
+
+
+def split_lines(pieces: Iterator[bytes], bom: bool = True) -> Iterator[Chunk]:
+    """Cut a stream of bytes into chunks of whole lines; a byte-order mark before the first one is dropped."""
+    kept = b""
+    dropping = 0
+    for piece in pieces:
+        if dropping:
+            newline = piece.find(b"\n")
+            dropping += len(piece) if newline < 0 else newline
+            if newline < 0:
+                continue
+            yield Chunk(bytearray(sk.PADDING), 0, oversize=dropping)
+            dropping = 0
+            piece = piece[newline + 1 :]
+        if bom and len(kept) + len(piece) < 3:
+            kept += piece
+            continue
+        # One copy: the kept beginning of a line, the new piece, the padding.
+        block = bytearray(len(kept) + len(piece) + sk.PADDING)
+        block[: len(kept)] = kept
+        block[len(kept) : len(kept) + len(piece)] = piece
+        size = len(kept) + len(piece)
+        if bom and block.startswith(_BOM):
+            del block[:3]
+            size -= 3
+        bom = False
+        cut = block.rfind(b"\n", 0, size) + 1
+        kept = bytes(block[cut:size])
+        if cut:
+            yield Chunk(block, cut)
+        if len(kept) > MAX_RECORD_BYTES:
+            dropping, kept = len(kept), b""
+    if dropping:
+        yield Chunk(bytearray(sk.PADDING), 0, oversize=dropping)
+    if kept:
+        yield Chunk(bytearray(kept + bytes(sk.PADDING)), len(kept))
+
+
+def scan_chunk(chunk: Chunk) -> RecordBatch:
+    """The records of a chunk; line numbers count from 1 within it.  Never raises for what the bytes hold."""
+    if chunk.oversize:
+        reason = f"the record has {chunk.oversize} bytes, at most {MAX_RECORD_BYTES} are taken"
+        return _empty_batch([Quarantined(1, "too_large", reason)], 1)
+    if chunk.error:
+        # What was lost cannot be counted, but that something was must not disappear: it stands for one record.
+        return _empty_batch([Quarantined(1, "stream", f"{chunk.error}: what came from this line on is lost")], 1)
+    data = _read_only(np.frombuffer(chunk.data, np.uint8))
+    count = sk.count_lines(data, chunk.size)
+    line_start, line_end, status = (np.empty(count, np.int64) for _ in range(3))
+    starts, ends, numbers = (np.empty((sk.N_FIELDS, count), np.int64) for _ in range(3))
+    sk.scan_lines(data, chunk.size, nation_table(), line_start, line_end, status, starts, ends, numbers)
+    received = int(np.count_nonzero(status != sk.SCAN_BLANK))
+    quarantined: list[Quarantined] = []
+    appender = RecordAppender(len(data))
+    for row in np.flatnonzero(status == sk.SCAN_CAREFUL):
+        line = bytes(chunk.data[line_start[row] : line_end[row]])
+        problem = _read_carefully(line, int(row), appender, starts, ends, numbers)
+        if problem:
+            status[row] = sk.SCAN_BLANK
+            quarantined.append(problem)
+    keep = np.flatnonzero(status != sk.SCAN_BLANK)
+    if len(appender.data):
+        data = _read_only(np.concatenate([data, appender.data]))
+    if len(keep) != count:
+        starts, ends, numbers = starts[:, keep], ends[:, keep], numbers[:, keep]
+    return RecordBatch(
+        {name: TextColumn(data, starts[sk.COLUMN[name]], ends[sk.COLUMN[name]]) for name in TEXT_FIELDS},
+        {name: numbers[sk.COLUMN[name]] for name in NUMBER_FIELDS}, keep + 1, quarantined, count, received,
+    )  # fmt: skip
+
+
+def _read_only(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    # Arrow's buffers are read-only arrays; one kind of array for all means one compilation for all.
+    data.flags.writeable = False
+    return data
+
+
+def _read_carefully(
+    line: bytes, row: int, appender: RecordAppender, starts: Ints, ends: Ints, numbers: Ints
+) -> Quarantined | None:
+    """Take one line the careful way into column ``row``, or say why not."""
+    game_id: str | None = None
+    try:
+        found = parse_json(line)
+        if isinstance(found.get("game_id"), str) and found["game_id"].isprintable():
+            game_id = found["game_id"]
+        appender.place(check_object(found), row, starts, ends, numbers)
+    except MalformedRecord as problem:
+        return Quarantined(row + 1, problem.code, str(problem), game_id)
+    return None
+
+
+def _empty_batch(quarantined: list[Quarantined], scanned: int) -> RecordBatch:
+    none, nothing = np.zeros(0, np.int64), np.zeros(0, np.uint8)
+    return RecordBatch(
+        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, {name: none for name in NUMBER_FIELDS}, none,
+        quarantined, scanned, scanned,
+    )  # fmt: skip
+
+
+__all__ = ["CHUNK_BYTES", "Chunk", "read_chunks", "scan_chunk", "split_lines"]

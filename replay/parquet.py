@@ -1,0 +1,231 @@
+"""Reading Parquet: the same columns as NDJSON, the same strictness, straight over Arrow's buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.blocks.batch import TextColumn
+from replay import scan_kernel as sk
+from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, nation_table
+from replay.errors import InputError, MalformedRecord
+from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TIME, check_object, format_time
+
+BATCH_ROWS = 32_768
+_NO_TIME = -(2**63)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _scan_times(data, starts, ends, out):  # type: ignore[no-untyped-def]
+    for row in range(len(starts)):
+        out[row] = sk.scan_time(data, starts[row], ends[row]) if starts[row] >= 0 else -(2**63)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _check_rows(  # type: ignore[no-untyped-def]
+    kind, kind_starts, kind_ends, nation, nation_starts, nation_ends, game, game_starts, game_ends, started, finished,
+    uploaded, nations, fine,
+):  # fmt: skip
+    for row in range(len(fine)):
+        if fine[row]:
+            fine[row] = sk.check_values(
+                kind, kind_starts[row], kind_ends[row], nation, nation_starts[row], nation_ends[row],
+                game, game_starts[row], game_ends[row], started[row], finished[row], uploaded[row], nations,
+            )  # fmt: skip
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _mark_foreign(data, starts, ends, fine):  # type: ignore[no-untyped-def]
+    """Rows with a byte beyond ASCII must be looked at one by one: Parquet readers do not check UTF-8."""
+    for row in range(len(starts)):
+        for pos in range(starts[row], ends[row]):
+            if data[pos] > 127:
+                fine[row] = False
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a file; raises InputError when it is none."""
+    try:
+        return pq.ParquetFile(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}), check the path and its rights") from error
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({error})") from error
+
+
+def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa.RecordBatch]:
+    """Record batches of at most BATCH_ROWS rows with the record's columns only; extra columns are left unread."""
+    file = open_parquet(path)
+    columns = [name for name in FIELDS if name in file.schema_arrow.names]
+    groups = list(range(file.metadata.num_row_groups)) if row_groups is None else row_groups
+    yield from file.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=columns)
+
+
+def scan_batch(batch: pa.RecordBatch) -> RecordBatch:
+    """The records of one batch; rows count from 1 within it.  Never raises for what the columns hold."""
+    rows = batch.num_rows
+    fine = np.ones(rows, np.bool_)
+    texts: dict[str, TextColumn] = {}
+    numbers: dict[str, Ints] = {}
+    # Types belong to the column, so one wrong type sends every row to the careful way, which names the field.
+    usable = all(name in batch.schema.names for name in FIELDS)
+    for name, kind in FIELDS.items() if usable else ():
+        column = batch.column(name)
+        if kind == INTEGER:
+            usable = _take_integers(name, column, numbers, fine)
+        elif kind == TIME and pa.types.is_timestamp(column.type):
+            usable = _take_timestamps(name, column, numbers, fine)
+        else:
+            usable = _take_text(name, column, texts, fine)
+            if usable and kind == TIME:
+                numbers[name] = np.empty(rows, np.int64)
+                _scan_times(texts[name].data, texts[name].starts, texts[name].ends, numbers[name])
+                fine &= numbers[name] != _NO_TIME
+        if not usable:
+            break
+    if not usable:
+        return _all_careful(batch)
+    kind_, nation, game = texts["player_kind"], texts["nation"], texts["game"]
+    _check_rows(
+        kind_.data, kind_.starts, kind_.ends, nation.data, nation.starts, nation.ends, game.data, game.starts, game.ends,
+        numbers["started_at"], numbers["finished_at"], numbers["uploaded_at"], nation_table(), fine,
+    )  # fmt: skip
+    size = sum(texts[name].ends - texts[name].starts for name in TEXT_FIELDS)
+    fine &= size < sk.MAX_PLAIN_BYTES
+    return _finish(batch, texts, numbers, fine)
+
+
+def _take_integers(name: str, column: pa.Array, numbers: dict[str, Ints], fine: np.ndarray) -> bool:
+    if not pa.types.is_integer(column.type):
+        return False
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    values = column.fill_null(0).to_numpy(zero_copy_only=False)
+    if column.type == pa.uint64():
+        valid = valid & (values < 2**63)
+    fine &= valid
+    numbers[name] = values.astype(np.int64)
+    return True
+
+
+def _take_timestamps(name: str, column: pa.Array, numbers: dict[str, Ints], fine: np.ndarray) -> bool:
+    """Native timestamps are taken as UTC, with or without that zone's name; another zone is mistyped."""
+    if column.type.tz not in (None, "UTC", "Etc/UTC", "Z", "+00:00"):
+        return False
+    fine &= column.is_valid().to_numpy(zero_copy_only=False)
+    counts = column.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    # Finer units are cut to microseconds, as the careful way cuts text.
+    if column.type.unit == "ns":
+        numbers[name] = counts // 1000
+    else:
+        scale = {"s": 1_000_000, "ms": 1000, "us": 1}[column.type.unit]
+        fine &= np.abs(counts) < 2**62 // scale
+        numbers[name] = counts * scale
+    return True
+
+
+def _take_text(name: str, column: pa.Array, texts: dict[str, TextColumn], fine: np.ndarray) -> bool:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_null(column.type) and name == "nation":
+        column = column.cast(pa.string())
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return False
+    texts[name] = text_column(column)
+    if column.null_count:
+        null = texts[name].starts < 0
+        if name != "nation":
+            fine &= ~null
+    _mark_foreign(texts[name].data, texts[name].starts, texts[name].ends, fine)
+    return True
+
+
+def text_column(column: pa.Array) -> TextColumn:
+    """An Arrow text array as bytes and row bounds; nulls get start and end -1.  No byte is copied."""
+    wide = pa.types.is_large_string(column.type)
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int64 if wide else np.int32)[column.offset : column.offset + len(column) + 1]
+    starts, ends = bounds[:-1].astype(np.int64), bounds[1:].astype(np.int64)
+    if column.null_count:
+        null = ~column.is_valid().to_numpy(zero_copy_only=False)
+        starts[null] = ends[null] = -1
+    raw = np.frombuffer(data, np.uint8) if data is not None else np.frombuffer(b"", np.uint8)
+    return TextColumn(raw, starts, ends)
+
+
+def _finish(batch: pa.RecordBatch, texts: dict[str, TextColumn], numbers: dict[str, Ints], fine: np.ndarray) -> RecordBatch:
+    """Judge the rows that are not plainly fine one by one; what they hold stays where it is, only times may have to be filled in."""
+    quarantined: list[Quarantined] = []
+    for row in np.flatnonzero(~fine):
+        try:
+            record = check_object(_row_object(batch, int(row)))
+        except MalformedRecord as problem:
+            quarantined.append(Quarantined(int(row) + 1, problem.code, str(problem), _game_id(batch, int(row))))
+            continue
+        fine[row] = True
+        for name in NUMBER_FIELDS:
+            numbers[name][row] = getattr(record, name)
+    keep = np.flatnonzero(fine)
+    if len(keep) != batch.num_rows:
+        texts = {name: TextColumn(c.data, c.starts[keep], c.ends[keep]) for name, c in texts.items()}
+        numbers = {name: values[keep] for name, values in numbers.items()}
+    picked = {name: texts[name] for name in TEXT_FIELDS}
+    return RecordBatch(picked, numbers, keep + 1, quarantined, batch.num_rows, batch.num_rows)
+
+
+def _all_careful(batch: pa.RecordBatch) -> RecordBatch:
+    """A batch that lacks a column or has one of a wrong type: no row can be taken, and each says why."""
+    quarantined: list[Quarantined] = []
+    for row in range(batch.num_rows):
+        try:
+            check_object(_row_object(batch, row))
+        except MalformedRecord as problem:
+            quarantined.append(Quarantined(row + 1, problem.code, str(problem), _game_id(batch, row)))
+        else:
+            quarantined.append(Quarantined(row + 1, "wrong_type", f"a column has a type that no record has: {batch.schema.types}"))
+    none, nothing = np.zeros(0, np.int64), np.frombuffer(b"", np.uint8)
+    return RecordBatch(
+        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, {name: none for name in NUMBER_FIELDS}, none,
+        quarantined, batch.num_rows, batch.num_rows,
+    )  # fmt: skip
+
+
+def _row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
+    """One row as the careful way takes it; bytes that are not UTF-8 raise MalformedRecord."""
+    found: dict[str, Any] = {}
+    size = 0
+    for name in batch.schema.names:
+        column = batch.column(name)
+        if FIELDS.get(name) == TIME and pa.types.is_timestamp(column.type):
+            value = column.slice(row, 1).view(pa.int64())[0].as_py()
+            unit = {"s": 1_000_000, "ms": 1000, "us": 1}.get(column.type.unit)
+            if value is not None and column.type.tz in (None, "UTC", "Etc/UTC", "Z", "+00:00"):
+                try:
+                    value = format_time(value * unit if unit else value // 1000)
+                except OverflowError as error:
+                    raise MalformedRecord("wrong_value", f"field {name} is {value} {column.type.unit}, beyond the year 9999") from error
+            found[name] = value
+            continue
+        try:
+            found[name] = column[row].as_py()
+        except UnicodeDecodeError as error:
+            raise MalformedRecord("encoding", f"field {name} is not UTF-8") from error
+        size += len(found[name]) if isinstance(found[name], str) else 0
+    if size > MAX_RECORD_BYTES:
+        raise MalformedRecord("too_large", f"the record has {size} characters, at most {MAX_RECORD_BYTES} bytes are taken")
+    return found
+
+
+def _game_id(batch: pa.RecordBatch, row: int) -> str | None:
+    if "game_id" not in batch.schema.names:
+        return None
+    try:
+        value = batch.column("game_id")[row].as_py()
+    except UnicodeDecodeError:
+        return None
+    return value if isinstance(value, str) and value.isprintable() else None

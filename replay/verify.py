@@ -1,0 +1,372 @@
+"""Verification of many games at once.
+
+The compiled engine clears the games about which nothing is wrong.  Every other game is judged by ``replay.verdict.judge``, the
+interpreted engine: it alone names reasons, so nobody is flagged on the word of the compiled engine only, and when the two
+engines differ about a game the night stops (EngineDisagreement) instead of accusing somebody.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+
+from engine import ENGINE_VERSION
+from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
+from engine.blocks.rules import BlocksRules
+from engine.outcome import BOARD_EQUAL, END
+from replay.challenges import Challenge, ChallengeTable
+from replay.columns import Ints, Quarantined, RecordBatch
+from replay.errors import EngineDisagreement, MalformedRecord
+from replay.record import Record
+from replay.rulebook import Rulebook
+from replay.verdict import ATTEMPTS, PROCESSING_VERSION, JudgeSettings, Verdict, challenge_span, judge, uncounted
+
+_TEXT, _TIME, _COUNT = pa.string(), pa.timestamp("us"), pa.int64()
+VERDICT_SCHEMA = pa.schema(
+    [
+        *((name, _TEXT) for name in ("game_id", "game", "mode", "rules", "challenge", "player_id", "player_kind", "nation")),
+        ("attempt", _COUNT), ("platform", _TEXT), ("app_version", _TEXT),
+        ("started_at", _TIME), ("finished_at", _TIME), ("uploaded_at", _TIME),
+        ("score", _COUNT), ("best_combo", _COUNT), ("final_board", _TEXT),
+        ("verdict", _TEXT), ("counted", pa.bool_()), ("reason_codes", pa.list_(_TEXT)), ("reasons", _TEXT),
+        ("suspicions", pa.list_(_TEXT)), ("evidence", _TEXT),
+        ("replayed_score", _COUNT), ("replayed_best_combo", _COUNT), ("replayed_board", _TEXT),
+        ("moves", _COUNT), ("moves_received", _COUNT), ("finished", pa.bool_()),
+        ("fault_kind", _TEXT), ("fault_move", _COUNT), ("copy_of", _TEXT),
+        ("log_hash_low", pa.uint64()), ("log_hash_high", pa.uint64()), ("upload_key", pa.uint64()), ("attempt_key", pa.uint64()),
+        ("log_key", pa.uint64()), ("source_file", _TEXT), ("source_line", _COUNT),
+        ("engine_version", _TEXT), ("processing_version", pa.int32()),
+    ]
+)  # fmt: skip
+# Texts with few values a day; they travel as dictionaries.
+_LOW_CARDINALITY = ("game", "mode", "rules", "challenge", "player_kind", "nation", "platform", "app_version")
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _gather(data, starts, ends, offsets, out):  # type: ignore[no-untyped-def]
+    for row in range(len(starts)):
+        at = np.uint64(offsets[row])
+        for pos in range(np.uint64(max(starts[row], 0)), np.uint64(max(ends[row], 0))):
+            out[at] = data[pos]
+            at += np.uint64(1)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _mix_text(data, starts, ends, keys):  # type: ignore[no-untyped-def]
+    """Fold a text column into 64-bit keys, one a row; a text's length is part of it."""
+    for row in range(len(starts)):
+        key = keys[row] ^ np.uint64(ends[row] - starts[row])
+        for pos in range(np.uint64(max(starts[row], 0)), np.uint64(max(ends[row], 0))):
+            key = (key ^ np.uint64(data[pos])) * np.uint64(0x9FB21C651E98DF25)
+            key ^= key >> np.uint64(32)
+        keys[row] = key
+
+
+def arrow_text(column: TextColumn) -> pa.Array:
+    """A text column as an Arrow string array of its own; start -1 is a null."""
+    sizes = column.ends - column.starts
+    offsets = np.zeros(len(column) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    out = np.empty(offsets[-1], np.uint8)
+    _gather(column.data, column.starts, column.ends, offsets, out)
+    null = column.starts < 0
+    valid = None
+    if null.any():
+        valid = pa.py_buffer(np.packbits(~null, bitorder="little"))
+    return pa.Array.from_buffers(pa.string(), len(column), [valid, pa.py_buffer(offsets), pa.py_buffer(out)])
+
+
+@dataclass
+class VerifiedBatch:
+    """Verdict rows in the input's order, and what was set aside; ``keys`` (games x 3, uint64) are upload, attempt and log keys."""
+
+    rows: pa.RecordBatch
+    quarantined: list[Quarantined]
+    scanned: int
+    received: int
+
+
+@dataclass(frozen=True)
+class _Combination:
+    """What games of the same (game, mode, rules, challenge) share."""
+
+    challenge: Challenge | None
+    rules: BlocksRules | None
+    replayable: bool
+    standing: bool
+    opens: int = 0
+    closes: int = 0
+    last_upload: int = 0
+
+
+@dataclass
+class Verifier:
+    """Verifies batches of records under the given reference data.  One may be shared by threads.
+
+    ``anonymised`` maps old player ids to new ones (seeds/players.csv); no row holds an old one.
+    """
+
+    rulebook: Rulebook
+    challenges: ChallengeTable
+    settings: JudgeSettings = field(default_factory=JudgeSettings)
+    anonymised: dict[str, str] = field(default_factory=dict)
+
+    def verify(self, batch: RecordBatch, source: str) -> VerifiedBatch:
+        """Judge every record of ``batch``; ``source`` is the file's name as verdicts and quarantine show it.
+
+        Raises EngineDisagreement when the compiled and the interpreted engine differ about a game.
+        """
+        self._anonymise(batch)
+        result = BatchResult.empty(len(batch))
+        text = {name: arrow_text(batch.texts[name]) for name in batch.texts if name not in ("moves",)}
+        for name in _LOW_CARDINALITY:
+            text[name] = text[name].dictionary_encode()
+        codes, combinations = self._combine(batch, text)
+        fine, standing = self._replay(batch, result, codes, combinations)
+        quarantined = list(batch.quarantined)
+        judged: dict[int, Verdict] = {}
+        for row in np.flatnonzero(~fine):
+            record = batch.record(int(row))
+            try:
+                verdict = judge(record, self.rulebook, self.challenges, self.settings)
+            except MalformedRecord as problem:
+                quarantined.append(Quarantined(int(batch.lines[row]), problem.code, str(problem), record.game_id))
+                continue
+            if verdict.verdict == "quarantined":
+                reason = verdict.reasons[0]
+                words = f"{reason.found} (at {reason.claimed})" if reason.claimed else str(reason.found)
+                quarantined.append(Quarantined(int(batch.lines[row]), reason.code, words, record.game_id))
+                continue
+            _compare_engines(record, verdict, int(row), result)
+            judged[int(row)] = verdict
+        rows = self._rows(batch, result, text, standing, judged, source)
+        if len(judged) != np.count_nonzero(~fine):
+            keep = fine.copy()
+            keep[list(judged)] = True
+            rows = rows.filter(pa.array(keep))
+        quarantined.sort(key=lambda q: q.line)
+        return VerifiedBatch(rows, quarantined, batch.scanned, batch.received)
+
+    def _anonymise(self, batch: RecordBatch) -> None:
+        if not self.anonymised or not len(batch):
+            return
+        column = batch.texts["player_id"]
+        known = pa.array(list(self.anonymised), pa.string())
+        hit = np.flatnonzero(pa.compute.is_in(arrow_text(column), value_set=known).to_numpy(zero_copy_only=False))
+        if not len(hit):
+            return
+        extra = bytearray()
+        starts, ends = column.starts.copy(), column.ends.copy()
+        for row in hit:
+            starts[row] = len(column.data) + len(extra)
+            extra += self.anonymised[str(batch.text("player_id", int(row)))].encode()
+            ends[row] = len(column.data) + len(extra)
+        data = np.concatenate([column.data, np.frombuffer(bytes(extra), np.uint8)])
+        data.flags.writeable = False
+        batch.texts["player_id"] = TextColumn(data, starts, ends)
+
+    def _combine(self, batch: RecordBatch, text: dict[str, pa.Array]) -> tuple[Ints, list[_Combination]]:
+        """The combination of each row, by number."""
+        code = np.zeros(len(batch), np.int64)
+        for name in ("game", "mode", "rules", "challenge"):
+            indices = text[name].indices.to_numpy(zero_copy_only=False).astype(np.int64)
+            _, code = np.unique(code * (len(text[name].dictionary) + 1) + indices, return_inverse=True)
+        _, first = np.unique(code, return_index=True)
+        return code, [self._combination(batch.record(int(row))) for row in first]
+
+    def _combination(self, record: Record) -> _Combination:
+        rules = self.rulebook.find(record.game, record.rules)
+        challenge = self.challenges.find(record.game, record.challenge)
+        if rules is None or challenge is None or record.mode not in rules.continues:
+            return _Combination(challenge, rules, False, False)
+        try:
+            challenge.deal(rules)
+        except ValueError:
+            return _Combination(challenge, rules, False, False)
+        day = challenge.date
+        if day is None or uncounted(record, challenge):
+            return _Combination(challenge, rules, True, False)
+        return _Combination(challenge, rules, True, True, *challenge_span(day))
+
+    def _replay(
+        self, batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(games that the compiled engine finds nothing wrong with, games in their challenge's own mode and rules)."""
+        numbers = batch.numbers
+        replayable = np.array([c.replayable for c in combinations], np.bool_)[codes]
+        standing = np.array([c.standing for c in combinations], np.bool_)[codes]
+        for rules, members in _by_rules(combinations):
+            self._replay_rules(batch, result, codes, combinations, rules, members)
+        fine = replayable & (result.status == END) & (result.board == BOARD_EQUAL)
+        fine &= (result.score == numbers["score"]) & (result.best_combo == numbers["best_combo"])
+        opens, closes, last_upload = (
+            np.array([getattr(c, name) for c in combinations], np.int64)[codes] for name in ("opens", "closes", "last_upload")
+        )
+        in_time = (numbers["started_at"] >= opens) & (numbers["started_at"] < closes) & (numbers["uploaded_at"] <= last_upload)
+        attempt = (numbers["attempt"] >= min(ATTEMPTS)) & (numbers["attempt"] <= max(ATTEMPTS))
+        return fine & (~standing | (in_time & attempt)), standing
+
+    def _replay_rules(
+        self, batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination], rules: BlocksRules,
+        members: list[int],
+    ) -> None:  # fmt: skip
+        """Replay all games of one rules version."""
+        moves = batch.texts["moves"]
+        deals, deal_of, longest = [], np.zeros(len(combinations), np.int64), []
+        continues = np.zeros(len(combinations), np.int64)
+        select = np.flatnonzero(np.isin(codes, members)) if len(members) < len(combinations) else np.arange(len(codes))
+        sizes = np.zeros(len(combinations), np.int64)
+        np.maximum.at(sizes, codes[select], (moves.ends - moves.starts)[select])
+        for number in members:
+            challenge = combinations[number].challenge
+            assert challenge is not None
+            deal_of[number] = len(deals)
+            deals.append(challenge.deal(rules))
+            longest.append(int(sizes[number]))
+            mode = batch.text("mode", int(np.argmax(codes == number)))
+            continues[number] = rules.continues[str(mode)]
+        replayer = BatchReplayer(rules, deals, longest)
+        replayer.replay(moves, deal_of[codes], continues[codes], batch.texts["final_board"], select, result)
+
+    def _rows(
+        self, batch: RecordBatch, result: BatchResult, text: dict[str, pa.Array], standing: np.ndarray,
+        judged: dict[int, Verdict], source: str,
+    ) -> pa.RecordBatch:  # fmt: skip
+        size, numbers = len(batch), batch.numbers
+        columns: dict[str, Any] = dict(text)
+        for name in ("started_at", "finished_at", "uploaded_at"):
+            columns[name] = pa.array(numbers[name].view("datetime64[us]"))
+        for name in ("attempt", "score", "best_combo"):
+            columns[name] = pa.array(numbers[name])
+        flagged = np.zeros(size, np.bool_)
+        flagged[list(judged)] = [v.verdict == "flagged" for v in judged.values()]
+        columns["verdict"] = pa.DictionaryArray.from_arrays(
+            pa.array(flagged.astype(np.int32)), pa.array(["verified", "flagged"])
+        )
+        columns["counted"] = pa.array(standing & ~flagged)
+        columns["moves_received"] = pa.array(_received(result, judged))
+        columns["suspicions"] = _lists(size, self._suspicions(batch, result, judged))
+        columns["reason_codes"] = _lists(size, {row: tuple(r.code for r in v.reasons) for row, v in judged.items()})
+        columns["reasons"] = _sparse(size, {row: json.dumps([r.as_json() for r in v.reasons]) for row, v in judged.items()}, "[]")
+        columns["evidence"] = _sparse(
+            size, {row: json.dumps(v.evidence) for row, v in judged.items() if v.evidence is not None}, None
+        )
+        columns |= _replayed(size, result, judged)
+        columns["copy_of"] = pa.nulls(size, pa.string())
+        columns["log_hash_low"], columns["log_hash_high"] = (pa.array(result.log_hash[:, i]) for i in range(2))
+        columns |= _keys(batch, result, standing)
+        columns["source_file"] = _constant(size, source)
+        columns["source_line"] = pa.array(batch.lines)
+        columns["engine_version"] = _constant(size, ENGINE_VERSION)
+        columns["processing_version"] = pa.array(np.full(size, PROCESSING_VERSION, np.int32))
+        return pa.RecordBatch.from_pydict({name: columns[name] for name in VERDICT_SCHEMA.names})
+
+    def _suspicions(self, batch: RecordBatch, result: BatchResult, judged: dict[int, Verdict]) -> dict[int, tuple[str, ...]]:
+        """The softer signs that a game shows by itself; of the judged ones, what the judge said."""
+        numbers, limit = batch.numbers, self.settings
+        micros = numbers["finished_at"] - numbers["started_at"]
+        fast = (result.received >= limit.pace_min_tokens) & (micros < limit.pace_min_ms_per_token * 1000 * result.received)
+        unfinished = result.finished == 0
+        signs: dict[int, tuple[str, ...]] = {}
+        for row in np.flatnonzero(fast | unfinished):
+            found = ("superhuman_pace",) * bool(fast[row]) + ("unfinished",) * bool(unfinished[row])
+            signs[int(row)] = found
+        for row, verdict in judged.items():
+            signs[row] = verdict.suspicions
+        return signs
+
+
+def _by_rules(combinations: list[_Combination]) -> Iterator[tuple[BlocksRules, list[int]]]:
+    groups: dict[str, tuple[BlocksRules, list[int]]] = {}
+    for number, combination in enumerate(combinations):
+        if combination.replayable and combination.rules is not None:
+            groups.setdefault(combination.rules.version, (combination.rules, []))[1].append(number)
+    yield from groups.values()
+
+
+def _compare_engines(record: Record, verdict: Verdict, row: int, result: BatchResult) -> None:
+    """Hold the interpreted engine's replay against the compiled one's, for a game that is about to be flagged."""
+    if verdict.replayed is None:
+        return
+    compiled = {
+        "score": int(result.score[row]), "best_combo": int(result.best_combo[row]), "moves": int(result.moves[row]),
+        "finished": bool(result.finished[row]),
+    }  # fmt: skip
+    interpreted = {name: verdict.replayed[name] for name in compiled}
+    same_fault = (verdict.fault is None) == (int(result.status[row]) == END)
+    if compiled != interpreted or not same_fault or verdict.verdict != "flagged":
+        raise EngineDisagreement(
+            f"game {record.game_id!r}: the compiled engine gives {compiled}, the interpreted one {interpreted} and"
+            f" {verdict.verdict!r}; nobody is flagged until they agree, run `replay game {record.game_id!r}` and compare"
+        )
+
+
+def _received(result: BatchResult, judged: dict[int, Verdict]) -> Ints:
+    received = result.received.copy()
+    for row, verdict in judged.items():
+        received[row] = verdict.claimed["moves"]
+    return received
+
+
+def _replayed(size: int, result: BatchResult, judged: dict[int, Verdict]) -> dict[str, pa.Array]:
+    """What the replay gave: null where nothing could be replayed; the board only where it is not the claimed one."""
+    absent = np.zeros(size, np.bool_)
+    absent[[row for row, v in judged.items() if v.replayed is None]] = True
+    boards = {row: v.replayed["board"] for row, v in judged.items() if v.replayed is not None}
+    faults = {row: v.fault for row, v in judged.items() if v.fault is not None}
+    fault_move = np.zeros(size, np.int64)
+    for row, fault in faults.items():
+        fault_move[row] = fault.move
+    no_fault = np.ones(size, np.bool_)
+    no_fault[list(faults)] = False
+    return {
+        "replayed_score": pa.array(result.score, mask=absent),
+        "replayed_best_combo": pa.array(result.best_combo, mask=absent),
+        "replayed_board": _sparse(size, boards, None),
+        "moves": pa.array(result.moves),
+        "finished": pa.array(result.finished.astype(np.bool_), mask=absent),
+        "fault_kind": _sparse(size, {row: fault.kind for row, fault in faults.items()}, None),
+        "fault_move": pa.array(fault_move, mask=no_fault),
+    }
+
+
+def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray) -> dict[str, pa.Array]:
+    """64-bit keys by which related uploads are found; what they find is compared by the values themselves."""
+    texts = batch.texts
+    upload, attempt = np.zeros(len(batch), np.uint64), batch.numbers["attempt"].astype(np.uint64)
+    _mix_text(texts["game_id"].data, texts["game_id"].starts, texts["game_id"].ends, upload)
+    for name in ("game", "challenge", "player_id"):
+        _mix_text(texts[name].data, texts[name].starts, texts[name].ends, attempt)
+    log = result.log_hash[:, 0].copy()
+    for name in ("game", "challenge"):
+        _mix_text(texts[name].data, texts[name].starts, texts[name].ends, log)
+    return {"upload_key": pa.array(upload), "attempt_key": pa.array(attempt), "log_key": pa.array(log)}
+
+
+def _constant(size: int, value: str) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(size, np.int32)), pa.array([value]))
+
+
+def _sparse(size: int, values: dict[int, str], other: str | None) -> pa.Array:
+    """A text array that holds ``other`` everywhere but in a few rows."""
+    table: list[str | None] = [other]
+    indices = np.zeros(size, np.int32)
+    for row, value in values.items():
+        indices[row] = len(table)
+        table.append(value)
+    return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(table, pa.string())).dictionary_decode()
+
+
+def _lists(size: int, values: dict[int, tuple[str, ...]]) -> pa.Array:
+    """A list-of-text array that is empty in most rows."""
+    counts = np.zeros(size + 1, np.int32)
+    for row, items in values.items():
+        counts[row + 1] = len(items)
+    flat = [item for row in sorted(values) for item in values[row]]
+    return pa.ListArray.from_arrays(pa.array(np.cumsum(counts, dtype=np.int32)), pa.array(flat, pa.string()))
