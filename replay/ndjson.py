@@ -197,6 +197,22 @@ def scan_chunk(chunk: Chunk) -> RecordBatch:
     )  # fmt: skip
 
 
+def find_damage(path: Path) -> str | None:
+    """Why a compressed file's bytes are not the ones that were written, or None; an early end alone is no damage."""
+    stream = _Stream(path, 0, None, CHUNK_BYTES)
+    for _ in stream:
+        pass
+    return stream.error if stream.damaged else None
+
+
+def give_up(chunk: Chunk, damage: str) -> RecordBatch:
+    """All records of a chunk of a damaged file, quarantined."""
+    batch = scan_chunk(chunk)
+    lines = sorted([*(int(line) for line in batch.lines), *(q.line for q in batch.quarantined)])
+    reason = f"{damage}: no record of this file can be trusted, land it again"
+    return _empty_batch([Quarantined(line, "stream", reason) for line in lines], batch.scanned)
+
+
 def _read_only(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     # Arrow's buffers are read-only arrays; one kind of array for all means one compilation for all.
     data.flags.writeable = False
@@ -222,8 +238,8 @@ def _empty_batch(quarantined: list[Quarantined], scanned: int) -> RecordBatch:
     none, nothing = np.zeros(0, np.int64), np.zeros(0, np.uint8)
     return RecordBatch(
         {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, {name: none for name in NUMBER_FIELDS}, none,
-        quarantined, scanned, scanned,
+        quarantined, scanned, len(quarantined),
     )  # fmt: skip
 
 
-__all__ = ["CHUNK_BYTES", "Chunk", "read_chunks", "scan_chunk", "split_lines"]
+__all__ = ["CHUNK_BYTES", "Chunk", "find_damage", "give_up", "read_chunks", "scan_chunk", "split_lines"]

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from engine import ENGINE_VERSION
 from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
+from engine.blocks.batch_kernel import BATCH
 from engine.blocks.rules import BlocksRules
 from engine.outcome import BOARD_EQUAL, END
 from replay.challenges import Challenge, ChallengeTable
@@ -203,6 +204,8 @@ class Verifier:
         standing = np.array([c.standing for c in combinations], np.bool_)[codes]
         for rules, members in _by_rules(combinations):
             self._replay_rules(batch, result, codes, combinations, rules, members)
+        moves = batch.texts["moves"]
+        BATCH["hash_logs"](moves.data, moves.starts, moves.ends, np.flatnonzero(~replayable), result.log_hash)
         fine = replayable & (result.status == END) & (result.board == BOARD_EQUAL)
         fine &= (result.score == numbers["score"]) & (result.best_combo == numbers["best_combo"])
         opens, closes, last_upload = (
@@ -255,12 +258,12 @@ class Verifier:
         columns["reason_codes"] = _lists(size, {row: tuple(r.code for r in v.reasons) for row, v in judged.items()})
         columns["reasons"] = _sparse(size, {row: json.dumps([r.as_json() for r in v.reasons]) for row, v in judged.items()}, "[]")
         columns["evidence"] = _sparse(
-            size, {row: json.dumps(v.evidence) for row, v in judged.items() if v.evidence is not None}, None
+            size, {row: json.dumps(v.evidence, sort_keys=True) for row, v in judged.items() if v.evidence is not None}, None
         )
         columns |= _replayed(size, result, judged)
         columns["copy_of"] = pa.nulls(size, pa.string())
         columns["log_hash_low"], columns["log_hash_high"] = (pa.array(result.log_hash[:, i]) for i in range(2))
-        columns |= _keys(batch, result, standing)
+        columns |= _keys(batch, result, standing, self.settings.copied_min_tokens)
         columns["source_file"] = _constant(size, source)
         columns["source_line"] = pa.array(batch.lines)
         columns["engine_version"] = _constant(size, ENGINE_VERSION)
@@ -336,8 +339,11 @@ def _replayed(size: int, result: BatchResult, judged: dict[int, Verdict]) -> dic
     }
 
 
-def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray) -> dict[str, pa.Array]:
-    """64-bit keys by which related uploads are found; what they find is compared by the values themselves."""
+def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray, long_log: int) -> dict[str, pa.Array]:
+    """64-bit keys by which related uploads are found; what they find is compared by the values themselves.
+
+    0 stands for none: an attempt key is only for games in their challenge's own mode and rules, a log key for long logs.
+    """
     texts = batch.texts
     upload, attempt = np.zeros(len(batch), np.uint64), batch.numbers["attempt"].astype(np.uint64)
     _mix_text(texts["game_id"].data, texts["game_id"].starts, texts["game_id"].ends, upload)
@@ -346,6 +352,8 @@ def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray) -> dict
     log = result.log_hash[:, 0].copy()
     for name in ("game", "challenge"):
         _mix_text(texts[name].data, texts[name].starts, texts[name].ends, log)
+    attempt[~standing] = 0
+    log[result.received < long_log] = 0
     return {"upload_key": pa.array(upload), "attempt_key": pa.array(attempt), "log_key": pa.array(log)}
 
 

@@ -59,4 +59,13 @@ def replay_batch(  # type: ignore[no-untyped-def]
         log_hash[row, 0], log_hash[row, 1] = _hash_log(logs, pos, end, stride == 3)
 
 
-BATCH: dict[str, Any] = {**_COMPILED, "replay_batch": compile_function(replay_batch, fingerprint(source))}
+def hash_logs(logs, starts, ends, select, log_hash):  # type: ignore[no-untyped-def]
+    """The hashes of logs that cannot be replayed."""
+    for row in select:
+        log_hash[row, 0], log_hash[row, 1] = _hash_log(logs, starts[row], ends[row], False)
+
+
+_MARK = fingerprint(source)
+BATCH: dict[str, Any] = {
+    **_COMPILED, "replay_batch": compile_function(replay_batch, _MARK), "hash_logs": compile_function(hash_logs, _MARK),
+}  # fmt: skip

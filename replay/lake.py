@@ -1,0 +1,143 @@
+"""The lake's folders and how things are published in them: written aside, then renamed, through a journal that survives a kill."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from replay.errors import InputError, NightRunning
+
+LOG_SUFFIXES = (".ndjson", ".ndjson.gz", ".ndjson.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A local folder with the lake's layout (design, "The lake and the warehouse")."""
+
+    root: Path
+
+    def day(self, kind: str, day: date) -> Path:
+        """The folder of one day: ``kind`` is logs, verdicts, quarantine or runs."""
+        return self.root / kind / f"day={day.isoformat()}"
+
+    def verdict_file(self, day: date) -> Path:
+        return self.day("verdicts", day) / "part-0.parquet"
+
+    def quarantine_file(self, day: date) -> Path:
+        return self.day("quarantine", day) / "part-0.parquet"
+
+    def run_file(self, day: date) -> Path:
+        return self.day("runs", day) / "run.json"
+
+    @property
+    def warehouse(self) -> Path:
+        return self.root / "warehouse"
+
+    @property
+    def staging(self) -> Path:
+        """Work in progress; whatever lies here is ours to delete."""
+        return self.root / "staging"
+
+    def log_files(self, day: date) -> tuple[list[Path], list[Path]]:
+        """(files to read, files left alone because they are unfinished or of no known kind), each by name."""
+        folder = self.day("logs", day)
+        if not folder.is_dir():
+            return [], []
+        files = sorted((p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")), key=lambda p: p.name)
+        read = [p for p in files if p.name.endswith(LOG_SUFFIXES)]
+        return read, [p for p in files if p not in read]
+
+    def published_days(self) -> list[date]:
+        """Days that have verdicts, oldest first."""
+        days = []
+        for folder in (self.root / "verdicts").glob("day=*"):
+            if (folder / "part-0.parquet").exists():
+                days.append(date.fromisoformat(folder.name.removeprefix("day=")))
+        return sorted(days)
+
+    def current_warehouse(self) -> Path:
+        """The warehouse file that CURRENT names.  Raises InputError when no night has published one."""
+        pointer = self.warehouse / "CURRENT"
+        try:
+            name = pointer.read_text("utf-8").strip()
+        except OSError as error:
+            raise InputError(f"{self.root}: no standings are published here, run `replay nightly` or `replay rebuild`") from error
+        return self.warehouse / name
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the lake for one writer.  A second one is told at once (NightRunning); a killed one leaves nothing to clean up."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("w") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise NightRunning(f"{self.root}: another night is writing to this lake, run this one again when it is done") from error
+            yield
+
+
+class Publication:
+    """Files that become visible together, or after a kill are made visible by whoever holds the lake next.
+
+    Each file is written under the staging folder; ``commit`` first renames a journal of all of them into place, which is the
+    moment of publication, and then the files.  ``recover`` finishes a journal that a kill left behind.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._folder = lake.staging / "publish"
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+        self._moves: list[tuple[str, str]] = []
+
+    def stage(self, target: Path) -> Path:
+        """Where to write the file that is to appear as ``target``."""
+        staged = self._folder / f"{len(self._moves):04d}-{target.name}"
+        self._moves.append((staged.name, target.relative_to(self._lake.root).as_posix()))
+        return staged
+
+    def commit(self) -> None:
+        """Make everything that was staged visible."""
+        for name, _ in self._moves:
+            _sync(self._folder / name)
+        journal = self._folder / "journal.writing"
+        journal.write_text(json.dumps(self._moves), "utf-8")
+        _sync(journal)
+        journal.replace(self._folder / "journal.json")
+        recover(self._lake)
+
+
+def recover(lake: Lake) -> bool:
+    """Finish a publication whose journal is in place; the lake must be held.  Returns whether there was one."""
+    folder = lake.staging / "publish"
+    journal = folder / "journal.json"
+    if not journal.exists():
+        return False
+    for name, target in json.loads(journal.read_text("utf-8")):
+        # A file that is gone was renamed before the kill.
+        if (folder / name).exists():
+            place = lake.root / target
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(folder / name, place)
+    shutil.rmtree(folder)
+    return True
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a small text file in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.writing")
+    aside.write_text(text, "utf-8")
+    os.replace(aside, path)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as handle:
+        os.fsync(handle.fileno())

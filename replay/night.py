@@ -1,0 +1,209 @@
+"""The night: pull, plan, verify, publish, standings.  Each step is one call, so that a scheduler can run them as tasks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from replay.challenges import SEEDS, load_challenges
+from replay.errors import InputError, NothingReceived
+from replay.lake import Lake, Publication, recover, write_atomically
+from replay.players import load_players
+from replay.rulebook import Rulebook, load_rulebook
+from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
+from replay.standings import StandingsSettings, build_warehouse
+from replay.verdict import JudgeSettings
+from replay.verify import Verifier
+
+Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class NightSettings:
+    """What a night is run with; ``None`` paths are the built-in rules and seeds/.
+
+    ``threads`` None uses every core; ``memory_limit`` is DuckDB's, for standings.
+    """
+
+    rules: Path | None = None
+    challenges: Path | None = None
+    players: Path | None = None
+    tiers: Path | None = None
+    shard_games: int = SHARD_GAMES
+    threads: int | None = None
+    memory_limit: str = "512MB"
+    ai_in_percentile: bool = True
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+    @property
+    def players_file(self) -> Path:
+        return self.players or SEEDS / "players.csv"
+
+    @property
+    def challenges_file(self) -> Path:
+        return self.challenges or SEEDS / "challenges.csv"
+
+    @property
+    def tiers_file(self) -> Path:
+        return self.tiers or SEEDS / "rank_tiers.csv"
+
+    def rulebook(self) -> Rulebook:
+        return load_rulebook(self.rules)
+
+    def verifier(self) -> Verifier:
+        """The verifier under these settings.  Raises ReferenceDataError."""
+        rulebook = self.rulebook()
+        challenges = load_challenges(self.challenges_file, rulebook)
+        return Verifier(rulebook, challenges, self.judge, load_players(self.players_file).anonymised)
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """The log files of a day: those to read, with size and SHA-256, and those left alone."""
+
+    files: tuple[Path, ...]
+    inputs: tuple[dict[str, Any], ...]
+    left_alone: tuple[str, ...]
+
+
+def pull(lake: Lake, day: date) -> Pulled:
+    """Find the day's files and take their hashes.  Raises InputError for a lake without logs."""
+    if not lake.root.is_dir():
+        raise InputError(f"{lake.root}: no such lake, name the folder that holds logs/day=.../")
+    files, left_alone = lake.log_files(day)
+    inputs = []
+    for path in files:
+        with path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        inputs.append({"file": path.name, "bytes": path.stat().st_size, "sha256": digest})
+    return Pulled(tuple(files), tuple(inputs), tuple(path.name for path in left_alone))
+
+
+def staging_of(lake: Lake, day: date) -> Path:
+    """Where a night keeps its shards until they are published."""
+    return lake.staging / f"day={day.isoformat()}"
+
+
+def verify_day(
+    lake: Lake, day: date, shards: list[Shard], settings: NightSettings, report: Report | None = None
+) -> list[ShardResult]:
+    """Verify all shards of a day one after the other, each on all threads."""
+    verifier = settings.verifier()
+    staging = staging_of(lake, day)
+    shutil.rmtree(staging, ignore_errors=True)
+    results = []
+    done = 0
+
+    def advance(records: int) -> None:
+        nonlocal done
+        done += records
+        if report:
+            report("verify", done, 0)
+
+    for shard in shards:
+        results.append(verify_shard(shard, verifier, staging, settings.threads, advance))
+    return results
+
+
+def run_night(
+    lake: Lake, day: date, settings: NightSettings, allow_empty: bool = False, report: Report | None = None
+) -> dict[str, Any]:
+    """Run one night from start to end and return what run.json says.
+
+    Raises NothingReceived for a day without records (unless allowed), NightRunning while another night holds the lake,
+    InputError, ReferenceDataError and the other NightErrors; then nothing of this night is visible.
+    """
+    from replay.publish import publish_day
+
+    with lake.lock():
+        recover(lake)
+        pulled = pull(lake, day)
+        if not pulled.files and not allow_empty:
+            left = f" ({len(pulled.left_alone)} files of no known kind were left alone)" if pulled.left_alone else ""
+            raise NothingReceived(
+                f"{lake.day('logs', day)}: no log file was received for {day}{left}; use --allow-empty if that is right"
+            )
+        shards = plan_shards(pulled.files, settings.shard_games)
+        if report:
+            report("plan", len(shards), sum(entry["bytes"] for entry in pulled.inputs))
+        results = verify_day(lake, day, shards, settings, report)
+        if not sum(result.received for result in results) and not allow_empty:
+            raise NothingReceived(
+                f"{lake.day('logs', day)}: {len(pulled.files)} log files were received for {day}, but no game is in them;"
+                " use --allow-empty if that is right"
+            )
+        if report:
+            report("publish", 0, 0)
+        run = publish_day(lake, day, pulled, results, settings)
+        shutil.rmtree(staging_of(lake, day), ignore_errors=True)
+        if report:
+            report("standings", 0, 0)
+        publish_standings(lake, settings)
+        return run
+
+
+def standings_name(lake: Lake, settings: NightSettings) -> str:
+    """The name of the warehouse file that the published verdicts give: the newest day and a hash of all that goes into it."""
+    digest = hashlib.sha256()
+    days = lake.published_days()
+    for day in days:
+        digest.update(lake.run_file(day).read_bytes())
+    for path in (settings.players_file, settings.tiers_file, *sorted((Path(__file__).parent / "sql").rglob("*.sql"))):
+        digest.update(path.read_bytes())
+    digest.update(repr(settings.ai_in_percentile).encode())
+    return f"{days[-1] if days else 'empty'}-{digest.hexdigest()[:16]}.duckdb"
+
+
+def publish_standings(lake: Lake, settings: NightSettings, rebuild: bool = False) -> dict[str, int] | None:
+    """Build the warehouse from the published verdicts and let CURRENT name it; returns rows by table.
+
+    A warehouse that was built from the very same inputs is kept (None is returned) unless ``rebuild`` asks for a new one.
+    Readers hold the old file until they look at CURRENT again.  Raises CheckFailed, and then CURRENT stays as it is.
+    """
+    lake.warehouse.mkdir(parents=True, exist_ok=True)
+    name = standings_name(lake, settings)
+    target = lake.warehouse / name
+    rows: dict[str, int] | None = None
+    if rebuild or not target.exists():
+        aside = lake.warehouse / f".{name}.writing"
+        aside.unlink(missing_ok=True)
+        days = lake.published_days()
+        rows = build_warehouse(
+            aside, [str(lake.verdict_file(day)) for day in days], players_csv=settings.players_file,
+            tiers_csv=settings.tiers_file,
+            settings=StandingsSettings(ai_in_percentile=settings.ai_in_percentile, as_of=days[-1] if days else None),
+            memory_limit=settings.memory_limit, threads=settings.threads,
+        )  # fmt: skip
+        aside.replace(target)
+    write_atomically(lake.warehouse / "CURRENT", name + "\n")
+    _forget_old_warehouses(lake, name)
+    return rows
+
+
+def _forget_old_warehouses(lake: Lake, current: str) -> None:
+    """Keep the newest two besides the current one: somebody may still be reading them."""
+    others = [p for p in lake.warehouse.glob("*.duckdb") if p.name != current and not p.name.startswith(".")]
+    others.sort(key=lambda p: (p.stat().st_mtime_ns, p.name))
+    for path in others[:-2]:
+        path.unlink()
+
+
+def flag_counts(run: dict[str, Any]) -> Counter[str]:
+    """Flagged games by reason, as run.json has them."""
+    return Counter(run["reasons"])
+
+
+def read_run(lake: Lake, day: date) -> dict[str, Any]:
+    """The run.json of a day.  Raises InputError when that day was not published."""
+    try:
+        found: dict[str, Any] = json.loads(lake.run_file(day).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{lake.run_file(day)}: {day} was not published, run `replay nightly --day {day}`") from error
+    return found

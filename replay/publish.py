@@ -1,0 +1,279 @@
+"""Publishing a verified day: relations between uploads, the verdict and quarantine files, run.json, all at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine import ENGINE_VERSION
+from replay.errors import CountsDoNotAddUp
+from replay.lake import Lake, Publication
+from replay.relations import (
+    KEY_COLUMNS, UPLOAD_COLUMNS, Identity, Relation, apply_relation, identities, related_elsewhere, resolve,
+)  # fmt: skip
+from replay.shards import ShardResult
+from replay.verdict import PROCESSING_VERSION
+from replay.verify import VERDICT_SCHEMA
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from replay.night import NightSettings, Pulled
+
+ROW_GROUP = 131_072
+QUARANTINE_SCHEMA = pa.schema(
+    [("game_id", pa.string()), ("code", pa.string()), ("reason", pa.string()), ("source_file", pa.string()), ("source_line", pa.int64())]
+)
+_DECIDED = ("verdict", "counted", "reason_codes", "reasons", "suspicions", "evidence", "copy_of")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A verified shard in the staging folder; ``first_line`` lines of its file come before it."""
+
+    stem: Path
+    file: str
+    first_line: int
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Its verdict rows with true line numbers, dictionaries as they were written."""
+        at = VERDICT_SCHEMA.get_field_index("source_line")
+        with pa.memory_map(str(self.stem.with_suffix(".arrow"))) as source, pa.ipc.open_stream(source) as reader:
+            for batch in reader:
+                if self.first_line:
+                    lines = pa.array(batch.column(at).to_numpy() + self.first_line)
+                    batch = batch.set_column(at, "source_line", lines)
+                yield batch
+
+    def quarantined(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(self.stem.with_suffix(".quarantine.json").read_text("utf-8"))
+        return [
+            {
+                "game_id": row["game_id"], "code": row["code"], "reason": row["reason"], "source_file": Path(self.file).name,
+                "source_line": row["line"] + self.first_line,
+            }
+            for row in rows
+        ]  # fmt: skip
+
+
+def _parts(staging: Path, results: list[ShardResult]) -> list[_Part]:
+    parts, lines = [], Counter[str]()
+    for result in sorted(results, key=lambda r: r.number):
+        parts.append(_Part(staging / f"shard-{result.number:05d}", result.file, lines[result.file]))
+        lines[result.file] += result.scanned
+    return parts
+
+
+def publish_day(
+    lake: Lake, day: date, pulled: Pulled, results: list[ShardResult], settings: NightSettings
+) -> dict[str, Any]:
+    """Publish a verified day and restate the days that its uploads touch; returns run.json's content.
+
+    Raises CountsDoNotAddUp when a record is missing from the rows; then nothing is published.
+    """
+    import duckdb
+
+    from replay.night import staging_of
+
+    parts = _parts(staging_of(lake, day), results)
+    con = duckdb.connect(config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})})
+    con.execute("set TimeZone = 'UTC'")
+    elsewhere, relations = _relate(con, lake, day, parts)
+    publication = Publication(lake)
+    verdicts = publication.stage(lake.verdict_file(day))
+    _write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day)
+    quarantine = publication.stage(lake.quarantine_file(day))
+    rows = sorted((row for part in parts for row in part.quarantined()), key=lambda r: (r["source_file"], r["source_line"]))
+    pq.write_table(pa.Table.from_pylist(rows, QUARANTINE_SCHEMA), quarantine, compression="zstd")
+    run = _describe(con, day, pulled, results, settings, verdicts, rows)
+    for other in sorted(set(elsewhere)):
+        _restate(con, lake, other, elsewhere[other], relations, publication)
+    publication.stage(lake.run_file(day)).write_text(_as_text(run), "utf-8")
+    con.close()
+    publication.commit()
+    return run
+
+
+def _as_text(run: dict[str, Any]) -> str:
+    return json.dumps(run, indent=2, ensure_ascii=True) + "\n"
+
+
+def _relate(
+    con: duckdb.DuckDBPyConnection, lake: Lake, day: date, parts: list[_Part]
+) -> tuple[dict[date, list[Identity]], dict[Identity, Relation]]:
+    """(related uploads of other days by day, all relations of those and of this day's)."""
+    keys = np.concatenate([np.load(part.stem.with_suffix(".keys.npy")) for part in parts] or [np.zeros((3, 0), np.uint64)], axis=1)
+    wanted = pa.table({name: keys[i] for i, name in enumerate(KEY_COLUMNS)})
+    previous = lake.verdict_file(day)
+    if previous.exists():
+        # What this day held before may have left marks on other days that must go.
+        wanted = pa.concat_tables([wanted, pq.read_table(previous, columns=list(KEY_COLUMNS))])
+    others = [(other, lake.verdict_file(other)) for other in lake.published_days() if other != day]
+    found = related_elsewhere(con, wanted, others)
+    repeated = np.zeros(keys.shape[1], np.bool_)
+    for i, name in enumerate(KEY_COLUMNS):
+        outside = found.column(name).to_numpy() if found is not None and len(found) else np.zeros(0, np.uint64)
+        repeated |= _repeated(keys[i], outside, zero_is_none=i > 0)
+    uploads = _uploads(parts, repeated, day)
+    if found is not None and len(found):
+        uploads = pa.concat_tables([uploads, found.select(uploads.column_names).cast(uploads.schema)])
+    by_day: dict[date, list[Identity]] = {}
+    for identity in identities(found) if found is not None else ():
+        by_day.setdefault(identity[0], []).append(identity)
+    return by_day, resolve(con, uploads) if len(uploads) else {}
+
+
+def _repeated(keys: np.ndarray, outside: np.ndarray, zero_is_none: bool) -> np.ndarray:
+    """Rows whose key another row of the day, or one of ``outside``, has too."""
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    repeated: np.ndarray = counts[inverse] > 1
+    if len(outside):
+        repeated |= np.isin(keys, outside)
+    return repeated & (keys != 0) if zero_is_none else repeated
+
+
+def _uploads(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
+    """The wanted rows of the day as ``resolve`` takes them."""
+    schema = pa.schema([*(VERDICT_SCHEMA.field(name) for name in UPLOAD_COLUMNS), ("day", pa.date32())])
+    tables, row = [], 0
+    for part in parts:
+        for batch in part.batches():
+            here = np.flatnonzero(wanted[row : row + batch.num_rows])
+            row += batch.num_rows
+            if len(here):
+                picked = pa.Table.from_batches([batch.select(UPLOAD_COLUMNS).take(pa.array(here))])
+                days = pa.array([day] * len(here), pa.date32())
+                tables.append(picked.append_column("day", days).cast(schema))
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def _write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date) -> None:
+    """One file in the order of files and lines, in row groups of ROW_GROUP rows whatever the shards were."""
+    rows_of: dict[str, set[int]] = {}
+    for _, file, line in relations:
+        rows_of.setdefault(file, set()).add(line)
+    with pq.ParquetWriter(path, VERDICT_SCHEMA, compression="zstd", compression_level=1) as writer:
+        waiting: list[pa.Table] = []
+        size = 0
+        for part in parts:
+            for batch in part.batches():
+                table = pa.Table.from_batches([_apply(batch, rows_of.get(Path(part.file).name, set()), relations, day)])
+                waiting.append(table.cast(VERDICT_SCHEMA))
+                size += len(table)
+                while size >= ROW_GROUP:
+                    joined = pa.concat_tables(waiting)
+                    writer.write_table(joined.slice(0, ROW_GROUP), row_group_size=ROW_GROUP)
+                    waiting, size = [joined.slice(ROW_GROUP)], size - ROW_GROUP
+        if size:
+            writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
+
+
+def _apply(batch: pa.RecordBatch, lines: set[int], relations: dict[Identity, Relation], day: date) -> pa.RecordBatch:
+    """The batch with the relations of its rows applied; the same object when there are none."""
+    if not lines:
+        return batch
+    source = batch.column("source_line").to_numpy()
+    here = [int(row) for row in np.flatnonzero(np.isin(source, list(lines)))]
+    if not here:
+        return batch
+    changes: dict[int, dict[str, Any]] = {}
+    for row in here:
+        old = {name: batch.column(name)[row].as_py() for name in (*_DECIDED, "attempt_key", "source_file", "source_line")}
+        changes[row] = apply_relation(old, relations.get((day, old["source_file"], old["source_line"])))
+    for name in _DECIDED:
+        at = batch.schema.get_field_index(name)
+        values = batch.column(at).to_pylist()
+        for row, new in changes.items():
+            values[row] = new[name]
+        batch = batch.set_column(at, name, pa.array(values, VERDICT_SCHEMA.field(name).type))
+    return batch
+
+
+def _restate(
+    con: duckdb.DuckDBPyConnection, lake: Lake, day: date, touched: list[Identity], relations: dict[Identity, Relation],
+    publication: Publication,
+) -> None:  # fmt: skip
+    """Stage another day's verdicts again when the relations of its uploads changed, and its run.json with them."""
+    table = pq.read_table(lake.verdict_file(day))
+    lines: dict[str, set[int]] = {}
+    for _, file, line in touched:
+        lines.setdefault(file, set()).add(line)
+    batches = []
+    for batch in table.to_batches(ROW_GROUP):
+        wanted = set().union(*lines.values())
+        batches.append(_apply(batch, wanted, relations, day).cast(VERDICT_SCHEMA))
+    restated = pa.Table.from_batches(batches, VERDICT_SCHEMA)
+    if restated.select(_DECIDED).equals(table.select(_DECIDED)):
+        return
+    staged = publication.stage(lake.verdict_file(day))
+    pq.write_table(restated, staged, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
+    run = json.loads(lake.run_file(day).read_text("utf-8"))
+    run |= _count_verdicts(con, staged)
+    publication.stage(lake.run_file(day)).write_text(_as_text(run), "utf-8")
+
+
+def _count_verdicts(con: duckdb.DuckDBPyConnection, verdicts: Path) -> dict[str, Any]:
+    """The parts of run.json that are counted from the verdict file as it was written."""
+    from replay.relations import SQL
+
+    con.execute(f"create or replace temp view verdicts as select * from read_parquet('{str(verdicts).replace(chr(39), chr(39) * 2)}')")
+    row = con.execute((SQL / "count_verdicts.sql").read_text("utf-8"))
+    names = [column[0] for column in row.description or ()]
+    counted = dict(zip(names, row.fetchone() or (), strict=True))
+    lists = {
+        name: {code: n for code, n in con.execute(
+            f"select code, count(*) from (select unnest({name}) as code from verdicts where verdict <> 'copy') group by code order by code"
+        ).fetchall()}
+        for name in ("reason_codes", "suspicions")
+    }  # fmt: skip
+    con.execute("drop view verdicts")
+    return {"verdicts": counted, "reasons": lists["reason_codes"], "suspicions": lists["suspicions"]}
+
+
+def _describe(
+    con: duckdb.DuckDBPyConnection, day: date, pulled: Pulled, results: list[ShardResult], settings: NightSettings,
+    verdicts: Path, quarantine: list[dict[str, Any]],
+) -> dict[str, Any]:  # fmt: skip
+    """run.json: a function of the inputs and the published rows, without times, so that the same night gives the same file."""
+    counted = _count_verdicts(con, verdicts)
+    received = sum(result.received for result in results)
+    rows = sum(counted["verdicts"][name] for name in ("verified", "flagged", "copy"))
+    if received != rows + len(quarantine):
+        raise CountsDoNotAddUp(
+            f"{day}: {received} records came in, but {rows} verdicts and {len(quarantine)} quarantined rows came out;"
+            " nothing is published, report this as a bug"
+        )
+    moves = counted["verdicts"]
+    if moves["moves_replayed"] != moves["moves_received"]:
+        raise CountsDoNotAddUp(
+            f"{day}: verified games hold {moves['moves_received']} moves, but {moves['moves_replayed']} were replayed;"
+            " nothing is published, report this as a bug"
+        )
+    by_file = Counter[str]()
+    for result in results:
+        by_file[Path(result.file).name] += result.received
+    rulebook = settings.rulebook()
+    return {
+        "day": day.isoformat(),
+        "records": received,
+        **counted,
+        "quarantined": len(quarantine),
+        "quarantine_codes": dict(sorted(Counter(row["code"] for row in quarantine).items())),
+        "engine_version": ENGINE_VERSION,
+        "processing_version": PROCESSING_VERSION,
+        "rules": {f"{game}/{version}": digest for (game, version), digest in sorted(rulebook.hashes.items())},
+        "challenges": hashlib.sha256(settings.challenges_file.read_bytes()).hexdigest(),
+        "players": hashlib.sha256(settings.players_file.read_bytes()).hexdigest(),
+        "inputs": [{**entry, "records": by_file[entry["file"]]} for entry in pulled.inputs],
+        "left_alone": list(pulled.left_alone),
+    }

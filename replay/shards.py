@@ -1,0 +1,206 @@
+"""Cutting a day into shards and verifying one: the unit of work that a machine takes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from replay import ndjson, parquet
+from replay.columns import Quarantined
+from replay.verify import VERDICT_SCHEMA, VerifiedBatch, Verifier
+
+SHARD_GAMES = 250_000
+_SAMPLE_BYTES = 1 << 20
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A stretch of one log file: bytes ``start`` to ``end`` of a plain NDJSON file, row groups of a Parquet file, or all of a
+    compressed file (``end`` None), which cannot be entered in the middle."""
+
+    number: int
+    file: str
+    start: int = 0
+    end: int | None = None
+    row_groups: tuple[int, ...] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def plan_shards(files: Iterable[Path], shard_games: int = SHARD_GAMES) -> list[Shard]:
+    """Cut files into shards of about ``shard_games`` games, in the order of files and lines.  Raises InputError."""
+    shards: list[Shard] = []
+    for path in files:
+        if path.suffix == ".parquet":
+            pieces: list[Shard] = [Shard(0, str(path), row_groups=groups) for groups in _row_group_runs(path, shard_games)]
+        elif path.suffix in (".gz", ".zst"):
+            pieces = [Shard(0, str(path))]
+        else:
+            pieces = [Shard(0, str(path), start, end) for start, end in _byte_ranges(path, shard_games)]
+        shards += [replace(piece, number=len(shards) + i) for i, piece in enumerate(pieces)]
+    return shards
+
+
+def _byte_ranges(path: Path, shard_games: int) -> list[tuple[int, int]]:
+    size = path.stat().st_size
+    with path.open("rb") as handle:
+        sample = handle.read(_SAMPLE_BYTES)
+        lines = max(1, sample.count(b"\n"))
+        step = max(1, len(sample) * shard_games // lines)
+        ranges, start = [], 0
+        while start < size:
+            end = start + step
+            if end < size:
+                # A shard ends with the line that holds its last byte.
+                handle.seek(end - 1)
+                while (piece := handle.read(1 << 16)) and (newline := piece.find(b"\n")) < 0:
+                    continue
+                end = handle.tell() - len(piece) + newline + 1 if piece else size
+            ranges.append((start, min(end, size)))
+            start = end
+    return ranges
+
+
+def _row_group_runs(path: Path, shard_games: int) -> list[tuple[int, ...]]:
+    metadata = parquet.open_parquet(path).metadata
+    runs: list[tuple[int, ...]] = []
+    run: list[int] = []
+    rows = 0
+    for group in range(metadata.num_row_groups):
+        run.append(group)
+        rows += metadata.row_group(group).num_rows
+        if rows >= shard_games:
+            runs.append(tuple(run))
+            run, rows = [], 0
+    return runs + ([tuple(run)] if run else [])
+
+
+@dataclass(frozen=True)
+class ShardResult:
+    """What a verified shard left in the staging folder: ``rows`` in an Arrow stream, ``quarantined`` and ``keys`` beside it.
+
+    ``scanned`` are the lines that the shard took up, so that the next shard of the file knows its first line's number.
+    """
+
+    number: int
+    file: str
+    rows: int
+    quarantined: int
+    received: int
+    scanned: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def verify_shard(
+    shard: Shard, verifier: Verifier, staging: Path, threads: int | None = None, progress: Progress | None = None
+) -> ShardResult:
+    """Verify one shard and write ``shard-NNNNN.*`` to ``staging``; line numbers in it count from the shard's first line.
+
+    Written aside and renamed, so a shard is there whole or not at all; running it again replaces it.  ``progress`` is told
+    the records as they are done.
+    """
+    staging.mkdir(parents=True, exist_ok=True)
+    name = Path(shard.file).name
+    stem = staging / f"shard-{shard.number:05d}"
+    rows = received = scanned = 0
+    quarantined: list[Quarantined] = []
+    keys: list[np.ndarray] = []
+    writing = stem.with_suffix(".arrow.writing")
+    with pa.OSFile(str(writing), "wb") as sink, _Writer(sink) as writer:
+        for done in verified_batches(shard, verifier, name, threads):
+            shifted = _shift(done, scanned)
+            quarantined += shifted.quarantined
+            writer.write(shifted.rows)
+            keys.append(np.stack([shifted.rows.column(k).to_numpy() for k in ("upload_key", "attempt_key", "log_key")]))
+            rows += shifted.rows.num_rows
+            received += done.received
+            scanned += done.scanned
+            if progress:
+                progress(done.received)
+    np.save(stem.with_suffix(".keys.npy"), np.concatenate(keys, axis=1) if keys else np.zeros((3, 0), np.uint64))
+    stem.with_suffix(".quarantine.json").write_text(json.dumps([asdict(q) for q in quarantined]), "utf-8")
+    os.replace(writing, stem.with_suffix(".arrow"))
+    result = ShardResult(shard.number, shard.file, rows, len(quarantined), received, scanned)
+    stem.with_suffix(".json").write_text(json.dumps(result.as_json()), "utf-8")
+    return result
+
+
+class _Writer:
+    """An Arrow stream that is opened by its first batch, whose dictionaries decide its schema."""
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink, self._writer = sink, None
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._writer = pa.ipc.new_stream(self._sink, batch.schema)
+        self._writer.write_batch(batch)
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is None:
+            self._writer = pa.ipc.new_stream(self._sink, VERDICT_SCHEMA)
+        self._writer.close()
+
+
+def _shift(done: VerifiedBatch, lines: int) -> VerifiedBatch:
+    if not lines:
+        return done
+    at = done.rows.schema.get_field_index("source_line")
+    moved = pa.array(done.rows.column(at).to_numpy() + lines)
+    rows = done.rows.set_column(at, "source_line", moved)
+    quarantined = [replace(q, line=q.line + lines) for q in done.quarantined]
+    return replace(done, rows=rows, quarantined=quarantined)
+
+
+def verified_batches(shard: Shard, verifier: Verifier, name: str, threads: int | None = None) -> Iterator[VerifiedBatch]:
+    """Verified batches of a shard in its order, worked on by ``threads`` threads; lines count from 1 in each.
+
+    A damaged compressed file is given up as a whole: with a wrong checksum any byte of it may not be what the player's phone
+    wrote, so none of its games can be held against anybody or counted.
+    """
+    path = Path(shard.file)
+    if path.suffix == ".parquet":
+        groups = None if shard.row_groups is None else list(shard.row_groups)
+        batches: Iterable[Any] = parquet.read_batches(path, groups)
+        yield from _in_order(batches, lambda b: verifier.verify(parquet.scan_batch(b), name), threads)
+        return
+    chunks = (chunk for chunk, _ in ndjson.read_chunks(path, shard.start, shard.end))
+    if path.suffix in (".gz", ".zst"):
+        damage = ndjson.find_damage(path)
+        if damage:
+            give_up = (ndjson.give_up(chunk, damage) for chunk in chunks)
+            yield from (verifier.verify(batch, name) for batch in give_up)
+            return
+    yield from _in_order(chunks, lambda c: verifier.verify(ndjson.scan_chunk(c), name), threads)
+
+
+def _in_order(items: Iterable[Any], work: Callable[[Any], VerifiedBatch], threads: int | None) -> Iterator[VerifiedBatch]:
+    """``map`` with threads that keeps the order and never holds more than a few items."""
+    count = threads or os.cpu_count() or 1
+    with ThreadPoolExecutor(count) as pool:
+        waiting: deque[Future[VerifiedBatch]] = deque()
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+__all__ = ["Shard", "ShardResult", "plan_shards", "verified_batches", "verify_shard"]

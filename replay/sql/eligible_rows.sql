@@ -1,0 +1,14 @@
+-- Grain: one row per game that counts in standings.  This is the one eligibility rule: every mart is made from it.
+CREATE TEMP VIEW eligible_rows AS
+WITH counted_rows AS (
+    SELECT * FROM verdict_rows WHERE counted
+),
+-- A removed player leaves every board and population; an anonymised one appears under the new id alone.
+in_play AS (
+    SELECT
+        counted_rows.* REPLACE (coalesce(player_states.new_id, counted_rows.player_id) AS player_id)
+    FROM counted_rows
+    LEFT JOIN player_states ON player_states.player_id = counted_rows.player_id
+    WHERE NOT coalesce(player_states.removed, false)
+)
+SELECT * FROM in_play;

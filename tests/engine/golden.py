@@ -1,0 +1,63 @@
+"""Reading the golden games: one a line, ``id | rules | mode | start | deal | log | score | combo | board | moves | finished | fault``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.engine.support import Case
+from tests.reference.blocks import Result
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+@dataclass(frozen=True)
+class Golden:
+    """One game with its right answer; ``id`` is unique among all files."""
+
+    id: str
+    version: str
+    case: Case
+    expected: Result
+
+
+def _deal(text: str) -> tuple[int, tuple[str, ...] | None]:
+    """``seed N``, or names of pieces in which ``O *3`` stands for ``O O O``."""
+    words = text.split()
+    if words[0] == "seed":
+        return int(words[1]), None
+    pieces: list[str] = []
+    for word in words:
+        if word.startswith("*"):
+            pieces += [pieces[-1]] * (int(word[1:]) - 1)
+        else:
+            pieces.append(word)
+    return 0, tuple(pieces)
+
+
+def _fault(text: str) -> tuple[str, int] | None:
+    if text == "-":
+        return None
+    kind, index = text.split("@")
+    return kind, int(index)
+
+
+def read_golden(path: Path) -> list[Golden]:
+    games = []
+    for line in path.read_text("utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        name, version, mode, start, deal, log, score, combo, board, moves, finished, fault = (
+            part.strip() for part in line.split(" |")
+        )
+        seed, pieces = _deal(deal)
+        case = Case(log.encode(), mode, seed, pieces, start, board.encode())
+        over = {"yes": True, "no": False}[finished]
+        games.append(Golden(name, version, case, Result(int(score), int(combo), board, int(moves), over, _fault(fault))))
+    return games
+
+
+def all_golden() -> list[Golden]:
+    games = [game for path in sorted(FOLDER.glob("*.txt")) for game in read_golden(path)]
+    assert len({game.id for game in games}) == len(games), "an id stands twice"
+    return games
