@@ -199,7 +199,7 @@ def _range(dispute: Dispute, first: int | None, last: int | None, limit: int) ->
     if first is None and last is None:
         start, end = dispute.window(limit)
         return start, max(start, end)
-    return first or 1, last
+    return 1 if first is None else first, last
 
 
 def claims(dispute: Dispute) -> list[tuple[str, str, str, bool | None]]:
@@ -235,7 +235,7 @@ def render_html(dispute: Dispute, first: int | None = None, last: int | None = N
 
     rows = list(dispute.rows(*_range(dispute, first, last, HTML_MOVES)))
     start = dispute.start()
-    if start is not None and (not rows or rows[0].number == 1):
+    if start is not None and (rows[0].number == 1 if rows else dispute.total == 0):
         rows.insert(0, start)
     opened = next((index for index, row in enumerate(rows) if row.wrong), len(rows) - 1)
     environment = Environment(

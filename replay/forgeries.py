@@ -125,6 +125,7 @@ def _later_attempt(forger: Forger, upload: Upload) -> bool:
 
 # Claims.
 
+
 def _claim_score(forger: Forger, u: Upload, change: Callable[[Forger, Upload], int]) -> int:
     u.score = change(forger, u)
     u.reasons = ["score_mismatch"]
@@ -164,6 +165,7 @@ def _unreadable_board(forger: Forger, u: Upload) -> int:
 
 
 # Logs.
+
 
 def _illegal(forger: Forger, u: Upload, token: Callable[[Forger, Game], str | None], insert: bool = False) -> int:
     """Replace (or insert before) one token of the log; what follows is never reached, so the claims are not compared."""
@@ -268,6 +270,7 @@ def _hurried(forger: Forger, u: Upload, ms_a_move: int) -> int:
 
 # What is said about the game.
 
+
 def _attempt(forger: Forger, u: Upload, number: int) -> int:
     u.attempt = number
     u.reasons = ["attempt_limit"]
@@ -347,6 +350,7 @@ def _uploaded_too_late(forger: Forger, u: Upload) -> int:
 
 # Lines that are no records.
 
+
 def _replace(key: str, value: str, line: str) -> str:
     """The line with another JSON text as a field's value; every field of a line is written once."""
     out = re.sub(rf'"{key}":("[^"]*"|-?[0-9]+|null)', lambda _: f'"{key}":{value}', line, count=1)
@@ -393,6 +397,7 @@ def _on_android(forger: Forger, upload: Upload) -> bool:
 
 
 # The list.
+
 
 @dataclass(frozen=True)
 class Variant:

@@ -15,10 +15,9 @@ from typing import Any
 from replay.challenges import SEEDS, load_challenges
 from replay.errors import InputError, NothingReceived
 from replay.lake import Lake, Publication, recover, write_atomically
-from replay.players import load_players
 from replay.rulebook import Rulebook, load_rulebook
 from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
-from replay.standings import StandingsSettings, build_warehouse
+from replay.standings import StandingsSettings, build_warehouse, load_player_states
 from replay.verdict import JudgeSettings
 from replay.verify import Verifier
 
@@ -61,7 +60,9 @@ class NightSettings:
         """The verifier under these settings.  Raises ReferenceDataError."""
         rulebook = self.rulebook()
         challenges = load_challenges(self.challenges_file, rulebook)
-        return Verifier(rulebook, challenges, self.judge, load_players(self.players_file).anonymised)
+        states = load_player_states(self.players_file)
+        anonymised = {old: state.new_id for old, state in states.items() if state.new_id is not None}
+        return Verifier(rulebook, challenges, self.judge, anonymised)
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def _finish(batch: pa.RecordBatch, texts: dict[str, TextColumn], numbers: dict[s
     quarantined: list[Quarantined] = []
     for row in np.flatnonzero(~fine):
         try:
-            record = check_object(_row_object(batch, int(row)))
+            record = check_object(row_object(batch, int(row)))
         except MalformedRecord as problem:
             quarantined.append(Quarantined(int(row) + 1, problem.code, str(problem), _game_id(batch, int(row))))
             continue
@@ -183,7 +183,7 @@ def _all_careful(batch: pa.RecordBatch) -> RecordBatch:
     quarantined: list[Quarantined] = []
     for row in range(batch.num_rows):
         try:
-            check_object(_row_object(batch, row))
+            check_object(row_object(batch, row))
         except MalformedRecord as problem:
             quarantined.append(Quarantined(row + 1, problem.code, str(problem), _game_id(batch, row)))
         else:
@@ -195,7 +195,7 @@ def _all_careful(batch: pa.RecordBatch) -> RecordBatch:
     )  # fmt: skip
 
 
-def _row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
+def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
     """One row as the careful way takes it; bytes that are not UTF-8 raise MalformedRecord."""
     found: dict[str, Any] = {}
     size = 0

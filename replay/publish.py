@@ -42,7 +42,7 @@ class _Part:
     """A verified shard in the staging folder; ``first_line`` lines of its file come before it."""
 
     stem: Path
-    file: str
+    name: str
     first_line: int
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -59,18 +59,19 @@ class _Part:
         rows: list[dict[str, Any]] = json.loads(self.stem.with_suffix(".quarantine.json").read_text("utf-8"))
         return [
             {
-                "game_id": row["game_id"], "code": row["code"], "reason": row["reason"], "source_file": Path(self.file).name,
+                "game_id": row["game_id"], "code": row["code"], "reason": row["reason"], "source_file": self.name,
                 "source_line": row["line"] + self.first_line,
             }
             for row in rows
         ]  # fmt: skip
 
 
-def _parts(staging: Path, results: list[ShardResult]) -> list[_Part]:
+def parts_of(staging: Path, results: list[ShardResult]) -> list[_Part]:
+    """The shards in the order of files and lines, each knowing how many lines come before it."""
     parts, lines = [], Counter[str]()
     for result in sorted(results, key=lambda r: r.number):
-        parts.append(_Part(staging / f"shard-{result.number:05d}", result.file, lines[result.file]))
-        lines[result.file] += result.scanned
+        parts.append(_Part(staging / f"shard-{result.number:05d}", result.name, lines[result.name]))
+        lines[result.name] += result.scanned
     return parts
 
 
@@ -85,13 +86,13 @@ def publish_day(
 
     from replay.night import staging_of
 
-    parts = _parts(staging_of(lake, day), results)
+    parts = parts_of(staging_of(lake, day), results)
     con = duckdb.connect(config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})})
     con.execute("set TimeZone = 'UTC'")
     elsewhere, relations = _relate(con, lake, day, parts)
     publication = Publication(lake)
     verdicts = publication.stage(lake.verdict_file(day))
-    _write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day)
+    write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day)
     quarantine = publication.stage(lake.quarantine_file(day))
     rows = sorted((row for part in parts for row in part.quarantined()), key=lambda r: (r["source_file"], r["source_line"]))
     pq.write_table(pa.Table.from_pylist(rows, QUARANTINE_SCHEMA), quarantine, compression="zstd")
@@ -112,7 +113,7 @@ def _relate(
     con: duckdb.DuckDBPyConnection, lake: Lake, day: date, parts: list[_Part]
 ) -> tuple[dict[date, list[Identity]], dict[Identity, Relation]]:
     """(related uploads of other days by day, all relations of those and of this day's)."""
-    keys = np.concatenate([np.load(part.stem.with_suffix(".keys.npy")) for part in parts] or [np.zeros((3, 0), np.uint64)], axis=1)
+    keys = _keys(parts)
     wanted = pa.table({name: keys[i] for i, name in enumerate(KEY_COLUMNS)})
     previous = lake.verdict_file(day)
     if previous.exists():
@@ -120,17 +121,28 @@ def _relate(
         wanted = pa.concat_tables([wanted, pq.read_table(previous, columns=list(KEY_COLUMNS))])
     others = [(other, lake.verdict_file(other)) for other in lake.published_days() if other != day]
     found = related_elsewhere(con, wanted, others)
-    repeated = np.zeros(keys.shape[1], np.bool_)
-    for i, name in enumerate(KEY_COLUMNS):
-        outside = found.column(name).to_numpy() if found is not None and len(found) else np.zeros(0, np.uint64)
-        repeated |= _repeated(keys[i], outside, zero_is_none=i > 0)
-    uploads = _uploads(parts, repeated, day)
+    uploads = uploads_of(parts, repeated_rows(parts, found), day)
     if found is not None and len(found):
         uploads = pa.concat_tables([uploads, found.select(uploads.column_names).cast(uploads.schema)])
     by_day: dict[date, list[Identity]] = {}
     for identity in identities(found) if found is not None else ():
         by_day.setdefault(identity[0], []).append(identity)
     return by_day, resolve(con, uploads) if len(uploads) else {}
+
+
+def _keys(parts: list[_Part]) -> np.ndarray:
+    """The parts' keys, KEY_COLUMNS x rows."""
+    return np.concatenate([np.load(part.stem.with_suffix(".keys.npy")) for part in parts] or [np.zeros((3, 0), np.uint64)], axis=1)
+
+
+def repeated_rows(parts: list[_Part], elsewhere: pa.Table | None) -> np.ndarray:
+    """Which rows of the parts may be related to another row of them or to one of ``elsewhere``."""
+    keys = _keys(parts)
+    repeated = np.zeros(keys.shape[1], np.bool_)
+    for i, name in enumerate(KEY_COLUMNS):
+        outside = elsewhere.column(name).to_numpy() if elsewhere is not None and len(elsewhere) else np.zeros(0, np.uint64)
+        repeated |= _repeated(keys[i], outside, zero_is_none=i > 0)
+    return repeated
 
 
 def _repeated(keys: np.ndarray, outside: np.ndarray, zero_is_none: bool) -> np.ndarray:
@@ -142,7 +154,7 @@ def _repeated(keys: np.ndarray, outside: np.ndarray, zero_is_none: bool) -> np.n
     return repeated & (keys != 0) if zero_is_none else repeated
 
 
-def _uploads(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
+def uploads_of(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
     """The wanted rows of the day as ``resolve`` takes them."""
     schema = pa.schema([*(VERDICT_SCHEMA.field(name) for name in UPLOAD_COLUMNS), ("day", pa.date32())])
     tables, row = [], 0
@@ -157,7 +169,7 @@ def _uploads(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
     return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
-def _write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date) -> None:
+def write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date) -> None:
     """One file in the order of files and lines, in row groups of ROW_GROUP rows whatever the shards were."""
     rows_of: dict[str, set[int]] = {}
     for _, file, line in relations:
@@ -167,7 +179,7 @@ def _write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Re
         size = 0
         for part in parts:
             for batch in part.batches():
-                table = pa.Table.from_batches([_apply(batch, rows_of.get(Path(part.file).name, set()), relations, day)])
+                table = pa.Table.from_batches([_apply(batch, rows_of.get(part.name, set()), relations, day)])
                 waiting.append(table.cast(VERDICT_SCHEMA))
                 size += len(table)
                 while size >= ROW_GROUP:
@@ -229,7 +241,7 @@ def _count_verdicts(con: duckdb.DuckDBPyConnection, verdicts: Path) -> dict[str,
     con.execute(f"create or replace temp view verdicts as select * from read_parquet('{str(verdicts).replace(chr(39), chr(39) * 2)}')")
     row = con.execute((SQL / "count_verdicts.sql").read_text("utf-8"))
     names = [column[0] for column in row.description or ()]
-    counted = dict(zip(names, row.fetchone() or (), strict=True))
+    counted = dict(zip(names, row.fetchall()[0], strict=True))
     lists = {
         name: {code: n for code, n in con.execute(
             f"select code, count(*) from (select unnest({name}) as code from verdicts where verdict <> 'copy') group by code order by code"
@@ -261,7 +273,7 @@ def _describe(
         )
     by_file = Counter[str]()
     for result in results:
-        by_file[Path(result.file).name] += result.received
+        by_file[result.name] += result.received
     rulebook = settings.rulebook()
     return {
         "day": day.isoformat(),

@@ -104,8 +104,8 @@ def related_elsewhere(
     # Each round follows the keys of what the round before brought; a day's uploads are rarely more than one step away.
     while True:
         con.execute(f"create or replace temp table found as {query}")
-        count = con.execute("select count(*) from found").fetchone()
-        total = int(count[0]) if count else 0
+        # fetchall and not fetchone: DuckDB 2.0 keeps a connection busy until a result is read to its end.
+        total = int(con.execute("select count(*) from found").fetchall()[0][0])
         if total == known:
             break
         known = total
@@ -113,7 +113,7 @@ def related_elsewhere(
                     f" union all select {', '.join(KEY_COLUMNS)} from found")  # fmt: skip
         if not total:
             break
-    table: pa.Table = con.execute("select * from found order by day, source_file, source_line").to_arrow_table()
+    table: pa.Table = con.sql("select * from found order by day, source_file, source_line").to_arrow_table()
     con.unregister("new_keys")
     return table
 

@@ -26,10 +26,11 @@ Progress = Callable[[int], None]
 @dataclass(frozen=True)
 class Shard:
     """A stretch of one log file: bytes ``start`` to ``end`` of a plain NDJSON file, row groups of a Parquet file, or all of a
-    compressed file (``end`` None), which cannot be entered in the middle."""
+    compressed file (``end`` None), which cannot be entered in the middle.  ``name`` is what rows say of their source."""
 
     number: int
     file: str
+    name: str
     start: int = 0
     end: int | None = None
     row_groups: tuple[int, ...] | None = None
@@ -38,16 +39,19 @@ class Shard:
         return asdict(self)
 
 
-def plan_shards(files: Iterable[Path], shard_games: int = SHARD_GAMES) -> list[Shard]:
+def plan_shards(
+    files: Iterable[Path], shard_games: int = SHARD_GAMES, name: Callable[[Path], str] = lambda path: path.name
+) -> list[Shard]:
     """Cut files into shards of about ``shard_games`` games, in the order of files and lines.  Raises InputError."""
     shards: list[Shard] = []
     for path in files:
+        whole = Shard(0, str(path), name(path))
         if path.suffix == ".parquet":
-            pieces: list[Shard] = [Shard(0, str(path), row_groups=groups) for groups in _row_group_runs(path, shard_games)]
+            pieces = [replace(whole, row_groups=groups) for groups in _row_group_runs(path, shard_games)]
         elif path.suffix in (".gz", ".zst"):
-            pieces = [Shard(0, str(path))]
+            pieces = [whole]
         else:
-            pieces = [Shard(0, str(path), start, end) for start, end in _byte_ranges(path, shard_games)]
+            pieces = [replace(whole, start=start, end=end) for start, end in _byte_ranges(path, shard_games)]
         shards += [replace(piece, number=len(shards) + i) for i, piece in enumerate(pieces)]
     return shards
 
@@ -94,7 +98,7 @@ class ShardResult:
     """
 
     number: int
-    file: str
+    name: str
     rows: int
     quarantined: int
     received: int
@@ -113,14 +117,13 @@ def verify_shard(
     the records as they are done.
     """
     staging.mkdir(parents=True, exist_ok=True)
-    name = Path(shard.file).name
     stem = staging / f"shard-{shard.number:05d}"
     rows = received = scanned = 0
     quarantined: list[Quarantined] = []
     keys: list[np.ndarray] = []
     writing = stem.with_suffix(".arrow.writing")
     with pa.OSFile(str(writing), "wb") as sink, _Writer(sink) as writer:
-        for done in verified_batches(shard, verifier, name, threads):
+        for done in verified_batches(shard, verifier, threads):
             shifted = _shift(done, scanned)
             quarantined += shifted.quarantined
             writer.write(shifted.rows)
@@ -133,7 +136,7 @@ def verify_shard(
     np.save(stem.with_suffix(".keys.npy"), np.concatenate(keys, axis=1) if keys else np.zeros((3, 0), np.uint64))
     stem.with_suffix(".quarantine.json").write_text(json.dumps([asdict(q) for q in quarantined]), "utf-8")
     os.replace(writing, stem.with_suffix(".arrow"))
-    result = ShardResult(shard.number, shard.file, rows, len(quarantined), received, scanned)
+    result = ShardResult(shard.number, shard.name, rows, len(quarantined), received, scanned)
     stem.with_suffix(".json").write_text(json.dumps(result.as_json()), "utf-8")
     return result
 
@@ -168,13 +171,13 @@ def _shift(done: VerifiedBatch, lines: int) -> VerifiedBatch:
     return replace(done, rows=rows, quarantined=quarantined)
 
 
-def verified_batches(shard: Shard, verifier: Verifier, name: str, threads: int | None = None) -> Iterator[VerifiedBatch]:
+def verified_batches(shard: Shard, verifier: Verifier, threads: int | None = None) -> Iterator[VerifiedBatch]:
     """Verified batches of a shard in its order, worked on by ``threads`` threads; lines count from 1 in each.
 
     A damaged compressed file is given up as a whole: with a wrong checksum any byte of it may not be what the player's phone
     wrote, so none of its games can be held against anybody or counted.
     """
-    path = Path(shard.file)
+    path, name = Path(shard.file), shard.name
     if path.suffix == ".parquet":
         groups = None if shard.row_groups is None else list(shard.row_groups)
         batches: Iterable[Any] = parquet.read_batches(path, groups)

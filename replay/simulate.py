@@ -118,7 +118,7 @@ def simulate(
     """Write ``games_per_day`` uploaded lines for the challenge of each day, with their truth.
 
     The lines include retries (1 %) and the ``forged_share`` (0 to 0.5) of forgeries and malformed lines, every kind in turn: a
-    share of 0.02 holds each kind from about 700 lines a day on, each variant from about 13,000.  ``formats`` (of FORMATS) are
+    share of 0.02 holds each kind from about 800 lines a day on, each variant from about 15,000.  ``formats`` (of FORMATS) are
     used in turn over a day's files.  ``progress`` is told how many more lines are ready, ``games_per_day`` times days in all.
 
     Raises UsageError when the call makes no sense, a day has no challenge that bots can play, or a day's folder in the lake
@@ -173,6 +173,7 @@ def _ahead(plans: Iterator[_Plan]) -> Iterator[_Plan]:
 
 # Who plays what.
 
+
 def _challenge_day(day: date, challenges: ChallengeTable, rulebook: Rulebook) -> ChallengeDay:
     challenge = challenges.find(GAME, day.isoformat())
     if challenge is None:
@@ -219,9 +220,7 @@ class _Planner:
         self.plan.sessions.append(session)
 
 
-def _plan(
-    day: date, lines: int, players: list[Player], challenges: ChallengeTable, rulebook: Rulebook, rng_seed: int
-) -> _Plan:
+def _plan(day: date, lines: int, players: list[Player], challenges: ChallengeTable, rulebook: Rulebook, rng_seed: int) -> _Plan:
     """Who plays what on a day: the challenge mostly, some training and arena, some with old rules or in another mode."""
     rng = random.Random(f"{rng_seed}/{day}/plan")
     planner = _Planner(_challenge_day(day, challenges, rulebook), challenges, rulebook, rng)
@@ -274,6 +273,7 @@ def _start(plan: _Plan, pool: ThreadPoolExecutor) -> _Plan:
 
 
 # When.
+
 
 def _finish(plan: _Plan, rng_seed: int, report: Callable[[int], None]) -> list[Upload]:
     """The honest uploads of a day: what was played, and when."""
@@ -349,6 +349,7 @@ def _retry(forger: Forger, count: int) -> list[Upload]:
 
 
 # Writing.
+
 
 def _landing(upload: Upload, own: date, day: ChallengeDay, days: list[date]) -> date:
     """The day in whose folder an upload lands (the module's first lines say which)."""

@@ -39,7 +39,7 @@ VERDICT_SCHEMA = pa.schema(
         ("suspicions", pa.list_(_TEXT)), ("evidence", _TEXT),
         ("replayed_score", _COUNT), ("replayed_best_combo", _COUNT), ("replayed_board", _TEXT),
         ("moves", _COUNT), ("moves_received", _COUNT), ("finished", pa.bool_()),
-        ("fault_kind", _TEXT), ("fault_move", _COUNT), ("copy_of", _TEXT),
+        ("fault_kind", _TEXT), ("fault_move", _COUNT), ("fault_text", _TEXT), ("copy_of", _TEXT),
         ("log_hash_low", pa.uint64()), ("log_hash_high", pa.uint64()), ("upload_key", pa.uint64()), ("attempt_key", pa.uint64()),
         ("log_key", pa.uint64()), ("source_file", _TEXT), ("source_line", _COUNT),
         ("engine_version", _TEXT), ("processing_version", pa.int32()),
@@ -336,6 +336,7 @@ def _replayed(size: int, result: BatchResult, judged: dict[int, Verdict]) -> dic
         "finished": pa.array(result.finished.astype(np.bool_), mask=absent),
         "fault_kind": _sparse(size, {row: fault.kind for row, fault in faults.items()}, None),
         "fault_move": pa.array(fault_move, mask=no_fault),
+        "fault_text": _sparse(size, {row: fault.text for row, fault in faults.items()}, None),
     }
 
 

@@ -147,12 +147,13 @@ def differing_cells(claimed: str, replayed: str, rules: BlocksRules) -> list[tup
 
 def _board_words(reason: Reason, told: _Told) -> list[str]:
     claimed = str(reason.claimed)
+    after = "before any move" if reason.move is None else f"after the last one, {_at(reason.move, reason.token)}"
     if told.rules is None:
-        return [f"The final board that was uploaded is {_say(claimed)}; the moves lead to {_say(reason.found)}."]
+        return [f"The final board that was uploaded is {_say(claimed)}; it is {_say(reason.found)} {after}. {_say(reason.found)}."]
     cells = differing_cells(claimed, str(reason.found), told.rules)
     if cells is None:
         return [f"The final board that was uploaded, {_say(claimed)}, cannot be read as a board of this game."]
-    out = ["The final board that was uploaded is not the one that the moves lead to."]
+    out = [f"The final board that was uploaded is not the one that the replay has {after}."]
     kinds = ((True, "filled in the upload, empty in the replay"), (False, "empty in the upload, filled in the replay"))
     for filled, text in kinds:
         names = [place_name(column, row) for row, column, claim in cells if claim is filled]
@@ -183,10 +184,8 @@ def fault_words(fault: Fault, token: str | None) -> str:
 
 
 def _illegal_words(reason: Reason, told: _Told) -> list[str]:
-    fault = told.verdict.fault
-    if fault is None:
-        return [f"{_at(reason.move, str(reason.claimed)).capitalize()} cannot be played: {visible(str(reason.found), 160)}."]
-    out = [fault_words(fault, str(reason.claimed))]
+    kind, _, text = str(reason.found).partition(": ")
+    out = [fault_words(Fault(kind, reason.move or 0, text), str(reason.claimed))]
     score = (told.verdict.replayed or {}).get("score")
     if score is not None:
         out.append(f"Before it the replay stands at a score of {_say(score)}; what was uploaded as the result was not compared.")

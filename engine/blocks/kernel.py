@@ -382,7 +382,7 @@ def parse_board(data, pos, end, width, height, rows):
     row = height - count
     column = run = 0
     for i in range(pos, end + 1):
-        byte = data[i] if i < end else 47
+        byte = int(data[i]) if i < end else 47
         if 48 <= byte <= 57:
             run = min(run * 10 + (byte - 48), 1000)
             continue

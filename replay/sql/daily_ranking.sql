@@ -8,32 +8,41 @@ WITH counts AS (
     ANTI JOIN (SELECT player_key FROM keyed.players WHERE NOT in_percentile) USING (player_key)
     GROUP BY challenge_key, score
 ),
-cumulated AS (
+-- One running count over all challenges, less the players of the challenges before: far cheaper than a count a challenge.
+running AS (
     SELECT
         challenge_key,
         score,
         players,
-        CAST(sum(players) OVER (PARTITION BY challenge_key ORDER BY score DESC) AS BIGINT) AS players_not_below,
-        CAST(sum(players) OVER (PARTITION BY challenge_key) AS BIGINT) AS population
+        CAST(sum(players) OVER (ORDER BY challenge_key, score DESC ROWS UNBOUNDED PRECEDING) AS BIGINT) AS players_so_far
     FROM counts
+),
+populations AS (
+    SELECT
+        challenge_key,
+        min(players_so_far - players) AS players_before,
+        max(players_so_far) - players_before AS population
+    FROM running
+    GROUP BY challenge_key
 ),
 placed AS (
     SELECT
-        challenge_key,
-        score,
-        players,
-        players_not_below - players + 1 AS position,
-        population - players_not_below AS beaten,
-        population - 1 AS others
-    FROM cumulated
+        running.challenge_key,
+        running.score,
+        running.players,
+        running.players_so_far - running.players - populations.players_before + 1 AS position,
+        populations.population - (running.players_so_far - populations.players_before) AS beaten,
+        populations.population - 1 AS others
+    FROM running
+    JOIN populations ON populations.challenge_key = running.challenge_key
 ),
 -- 100 * beaten >= min_percentile * others, solved for the smallest whole number of beaten players.
 thresholds AS (
     SELECT
         populations.challenge_key,
-        (rank_tiers.min_percentile * populations.others + 99) // 100 AS beaten_needed,
+        (rank_tiers.min_percentile * (populations.population - 1) + 99) // 100 AS beaten_needed,
         max_by(rank_tiers.tier, rank_tiers.min_percentile) AS tier
-    FROM (SELECT DISTINCT challenge_key, others FROM placed) AS populations
+    FROM populations
     CROSS JOIN rank_tiers
     GROUP BY populations.challenge_key, beaten_needed
 )

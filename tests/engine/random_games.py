@@ -30,9 +30,7 @@ class Setting:
     def values(self) -> twin.Values:
         values = twin.on_board(twin.VALUES[self.version], self.width, self.height)
         continues = {"daily": 0, "training": self.continues, "arena": 0}
-        return replace(
-            values, turn_length=self.turn_length, forgiven=self.forgiven, cap=self.cap, continues=continues
-        )
+        return replace(values, turn_length=self.turn_length, forgiven=self.forgiven, cap=self.cap, continues=continues)
 
     def rules(self, folder: Path) -> BlocksRules:
         """The same as a rules file below ``folder``, loaded."""

@@ -213,13 +213,13 @@ FAULTS = [
     ("daily", "-", "1 1 1 1 1", b"*", ("continue_not_allowed", 0), "this mode has no continue"),
     ("training", "-", "1 1 1 1 1", b"1a1*", ("continue_not_allowed", 1), "not over"),
     ("training", "-", "1", b"1a1**", ("continue_not_allowed", 2), "used already"),
-    ("daily", "7#/1#######", "Va X X X", b"1a1 1a2", ("after_end", 1), None),
+    ("daily", "/".join(["#1#1#1#1", "1#1#1#1#"] * 4), "O O O O", b"2c3", ("after_end", 0), "'2c3' comes after the game was over"),
     ("daily", "-", "1 1", b"3a1", ("deal_exhausted", 0), "more pieces than the challenge lists"),
     ("daily", "-", "1 1", b"1a1 1b1", ("deal_exhausted", 1), "'1b1'"),
 ]
 
 
-@pytest.mark.parametrize(("mode", "start", "pieces", "log", "fault", "words"), [f for f in FAULTS if f[4][0] != "after_end"])
+@pytest.mark.parametrize(("mode", "start", "pieces", "log", "fault", "words"), FAULTS)
 def test_faults(mode: str, start: str, pieces: str, log: bytes, fault: tuple[str, int], words: str) -> None:
     case = Case(log, mode, 0, tuple(pieces.split()), start)
     expected = twin.replay(VALUES, mode, log, 0, pieces.split(), start)
@@ -327,7 +327,9 @@ def test_start_boards(text: str) -> None:
     assert {(x, y) for y in range(8) for x in range(8) if rows[y] >> x & 1} == expected
 
 
-@pytest.mark.parametrize("text", ["########", "#7/########/8", "/".join(["#7"] * 8), "#8", "#", "x7", "#7\n", "8/" * 8 + "8", "#7\0"])
+@pytest.mark.parametrize(
+    "text", ["########", "#7/########/8", "/".join(["#7"] * 8), "#8", "#", "x7", "#7\n", "8/" * 8 + "8", "#7\0"]
+)
 def test_start_boards_that_are_refused(text: str) -> None:
     """A full line on a start board was completed by no placement; the rest cannot be read."""
     with pytest.raises(BoardError) as caught:
@@ -342,8 +344,11 @@ def test_unknown_listed_pieces_are_refused() -> None:
             notation.piece_indexes(names, rules("1.2.0"))
 
 
-@pytest.mark.parametrize("text", ["0" * 40 + "8", "#" + "0" * 40 + "7", "#7/" + "0" * 5000 + "8", "0#0007", "8/8/-", "#7/" + "9" * 5000,
-                                  "#\x007", "#\u0667", "", "#7/", "#77", "#-7", "--"])  # fmt: skip
+LONG = ["0" * 40 + "8", "#" + "0" * 40 + "7", "#7/" + "0" * 5000 + "8", "#7/" + "9" * 5000]
+SHORT = ["0#0007", "8/8/-", "#\x007", "#\u0667", "", "#7/", "#77", "#-7", "--"]
+
+
+@pytest.mark.parametrize("text", LONG + SHORT)
 def test_both_readers_of_board_text_agree(text: str) -> None:
     """The reader of start boards and the kernel's reader of claimed boards are two; they must read the same language."""
     expected = twin.read_board(text, 8, 8)

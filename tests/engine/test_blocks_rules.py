@@ -135,7 +135,7 @@ def test_a_section_that_is_no_table_is_named(tmp_path: Path, section: str) -> No
 
 
 def test_an_unknown_section_is_named(tmp_path: Path) -> None:
-    refused(tmp_path, TEXT + '[bonus]\ntime = 5\n', "bonus")
+    refused(tmp_path, TEXT + "[bonus]\ntime = 5\n", "bonus")
 
 
 WRONG_VALUES = [
@@ -214,15 +214,16 @@ def test_what_is_no_rules_file_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RulesError, match="9.9.9.toml"):
+    with pytest.raises(RulesError, match=re.escape("9.9.9.toml")):
         load_rules(tmp_path / "9.9.9.toml")
 
 
 def test_a_file_under_another_versions_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "1.3.0.toml"
     path.write_text(TEXT, "utf-8")
-    with pytest.raises(RulesError, match="1.3.0.toml.*version|version.*1.3.0.toml"):
+    with pytest.raises(RulesError) as caught:
         load_rules(path)
+    assert str(caught.value).startswith(f"{path}: version is '1.2.0'")
 
 
 @pytest.mark.parametrize(("width", "height"), [(4, 4), (4, 11), (11, 4), (5, 7), (9, 9), (11, 11)])

@@ -13,7 +13,7 @@ import pytest
 from engine.blocks import kernel
 from engine.blocks.single import trace
 from engine.outcome import BOARD_DIFFERS, BOARD_EQUAL, BOARD_UNREADABLE
-from tests.engine.golden import Golden, all_golden
+from tests.engine.golden_games import Golden, all_golden
 from tests.engine.support import Case, check_everywhere, compiled, interpreted, opened, replay_batch, rules
 from tests.reference import blocks as twin
 
@@ -252,9 +252,7 @@ MISREADINGS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("misreading", "name"), [(misreading, name) for misreading, names in MISREADINGS for name in names]
-)
+@pytest.mark.parametrize(("misreading", "name"), [(misreading, name) for misreading, names in MISREADINGS for name in names])
 def test_a_wrong_reading_yields_something_else(misreading: type[twin.Game], name: str) -> None:
     game = GOLDEN[name]
     pieces = None if game.case.pieces is None else list(game.case.pieces)

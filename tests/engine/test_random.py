@@ -1,4 +1,4 @@
-"""The generator and its seeds (field case B1): the published outputs, the edges of 32, 53 and 63 bits, compiled and interpreted."""
+"""The generator and its seeds (field case B1): the published outputs, and seeds at the edges of 32, 53 and 63 bits."""
 
 from __future__ import annotations
 

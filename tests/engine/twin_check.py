@@ -38,9 +38,7 @@ def fast_case(rules: BlocksRules, played: Played) -> twin.Result | None:
     k.fill_deal(case.seed, len(rules.shapes), deal, 0, len(deal))
     board = sum(row << (8 * y) for y, row in enumerate(case.deal(rules).start))
     masks, anchors, offsets = rules.fast_tables
-    code = k.replay_8x8(
-        case.log, 0, tokens, stride, rules.params, masks, anchors, offsets, rules.base, deal, 0, board, rows, st
-    )
+    code = k.replay_8x8(case.log, 0, tokens, stride, rules.params, masks, anchors, offsets, rules.base, deal, 0, board, rows, st)
     if code != k.END:
         assert played.expected.fault is not None or b"*" in case.log, f"the fast case gave up a legal log: {case}"
         return None

@@ -182,9 +182,7 @@ class Result:
 class Game:
     """One game in progress."""
 
-    def __init__(
-        self, values: Values, mode: str, seed: int = 0, pieces: list[str] | None = None, start: str = "-"
-    ) -> None:
+    def __init__(self, values: Values, mode: str, seed: int = 0, pieces: list[str] | None = None, start: str = "-") -> None:
         cells = read_board(start, values.width, values.height)
         assert cells is not None, start
         self.values = values
@@ -308,8 +306,6 @@ def play(game: Game, log: bytes) -> Result:
     return game.result()
 
 
-def replay(
-    values: Values, mode: str, log: bytes, seed: int = 0, pieces: list[str] | None = None, start: str = "-"
-) -> Result:
+def replay(values: Values, mode: str, log: bytes, seed: int = 0, pieces: list[str] | None = None, start: str = "-") -> Result:
     """What a log yields under these rules, from this deal and this board (text)."""
     return play(Game(values, mode, seed, pieces, start), log)

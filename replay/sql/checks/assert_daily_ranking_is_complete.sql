@@ -1,31 +1,33 @@
--- Grain: one row per challenge whose ranked players are not those of the percentile's population, each once.
-WITH expected AS (
-    SELECT best.challenge_key, count(*) AS players
-    FROM keyed.daily_best AS best
-    JOIN keyed.players ON players.player_key = best.player_key
-    CROSS JOIN publication
-    WHERE players.player_kind = 'human' OR publication.ai_in_percentile
-    GROUP BY best.challenge_key
+-- Grain: one row per game and challenge whose ranking, as it is read, is not that of its scores: every ranked player, once.
+WITH as_read AS (
+    SELECT game, challenge, count(*) AS players, sum(score) AS scores, sum(position) AS positions, sum(beaten) AS beaten
+    FROM daily_ranking
+    GROUP BY game, challenge
 ),
-ranked AS (
-    SELECT challenges.challenge_key, counts.players, counts.different_players, counts.others
-    FROM (
-        SELECT game, challenge, count(*) AS players, count(DISTINCT player_id) AS different_players, max(others) AS others
-        FROM daily_ranking
-        GROUP BY game, challenge
-    ) AS counts
-    JOIN keyed.challenges
-        ON challenges.game = counts.game
-        AND challenges.challenge = counts.challenge
+by_score AS (
+    SELECT
+        challenges.game,
+        challenges.challenge,
+        sum(levels.players) AS players,
+        sum(CAST(levels.players AS HUGEINT) * levels.score) AS scores,
+        sum(CAST(levels.players AS HUGEINT) * levels.position) AS positions,
+        sum(CAST(levels.players AS HUGEINT) * levels.beaten) AS beaten
+    FROM keyed.score_levels AS levels
+    JOIN keyed.challenges ON challenges.challenge_key = levels.challenge_key
+    GROUP BY challenges.game, challenges.challenge
 )
 SELECT
-    coalesce(expected.challenge_key, ranked.challenge_key) AS challenge_key,
-    expected.players AS expected,
-    ranked.players AS ranked,
-    ranked.different_players,
-    ranked.others
-FROM expected
-FULL JOIN ranked ON ranked.challenge_key = expected.challenge_key
-WHERE expected.players IS DISTINCT FROM ranked.players
-    OR expected.players IS DISTINCT FROM ranked.different_players
-    OR expected.players - 1 IS DISTINCT FROM ranked.others;
+    coalesce(by_score.game, as_read.game) AS game,
+    coalesce(by_score.challenge, as_read.challenge) AS challenge,
+    by_score.players AS players_by_score,
+    as_read.players AS players_as_read,
+    by_score.positions AS positions_by_score,
+    as_read.positions AS positions_as_read
+FROM by_score
+FULL JOIN as_read
+    ON as_read.game = by_score.game
+    AND as_read.challenge = by_score.challenge
+WHERE by_score.players IS DISTINCT FROM as_read.players
+    OR by_score.scores IS DISTINCT FROM as_read.scores
+    OR by_score.positions IS DISTINCT FROM as_read.positions
+    OR by_score.beaten IS DISTINCT FROM as_read.beaten;

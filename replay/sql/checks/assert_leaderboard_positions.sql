@@ -1,23 +1,16 @@
--- Grain: one row per leaderboard and total whose position is not 1 + the people above it.
-WITH totals AS (
+-- Grain: one row per leaderboard row whose position is not 1 + the people above it with more.
+-- With the display order proved by assert_leaderboard_order, that is the first ordinal of those with the same total.
+WITH neighbours AS (
     SELECT
         board_key,
+        ordinal,
+        position,
         total,
-        count(*) AS people,
-        min(position) AS first_position,
-        max(position) AS last_position
+        lag(position) OVER above AS position_above,
+        lag(total) OVER above AS total_above
     FROM keyed.leaderboard
-    GROUP BY board_key, total
-),
-counted AS (
-    SELECT
-        *,
-        coalesce(sum(people) OVER (
-            PARTITION BY board_key ORDER BY total DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), 0) AS people_above
-    FROM totals
+    WINDOW above AS (PARTITION BY board_key ORDER BY ordinal)
 )
 SELECT *
-FROM counted
-WHERE first_position <> 1 + people_above
-    OR last_position <> 1 + people_above;
+FROM neighbours
+WHERE position <> CASE WHEN total = total_above THEN position_above ELSE ordinal END;

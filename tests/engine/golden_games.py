@@ -1,4 +1,4 @@
-"""Reading the golden games: one a line, ``id | rules | mode | start | deal | log | score | combo | board | moves | finished | fault``."""
+"""Reading the golden games; golden/worked.txt says what a line holds."""
 
 from __future__ import annotations
 

@@ -1,0 +1,64 @@
+"""Verifying files outside a lake (`replay verify`): the night's own steps in a temporary folder, in the input's order."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from replay.errors import InputError
+from replay.present import quarantine_json, verdict_json
+from replay.shards import Progress, plan_shards, verify_shard
+from replay.verify import Verifier
+
+# Relations are resolved as if all files had landed on one day; which one plays no part.
+_DAY = date(2000, 1, 1)
+
+
+def verify_files(
+    files: Sequence[Path], verifier: Verifier, threads: int | None = None, progress: Progress | None = None
+) -> Iterator[dict[str, Any]]:
+    """One JSON object a record (``replay.present``), quarantined ones in their place, in the order of files and lines.
+
+    Copies, conflicts and second logs are found among the given files.  A name with an unknown ending is read as NDJSON.
+    Raises InputError for a file that cannot be opened or is given twice.
+    """
+    import duckdb
+    import pyarrow.parquet as pq
+
+    from replay import publish
+    from replay.relations import resolve
+
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file, give files with one game a line or Parquet files")
+        if files.count(path) > 1:
+            raise InputError(f"{path}: is given twice, every game in it would be its own copy")
+    with tempfile.TemporaryDirectory(prefix="replay-verify-") as folder, duckdb.connect() as con:
+        con.execute("set TimeZone = 'UTC'")
+        staging = Path(folder)
+        shards = plan_shards(files, name=str)
+        results = [verify_shard(shard, verifier, staging, threads, progress) for shard in shards]
+        parts = publish.parts_of(staging, results)
+        wanted = publish.repeated_rows(parts, None)
+        uploads = publish.uploads_of(parts, wanted, _DAY)
+        relations = resolve(con, uploads) if len(uploads) else {}
+        verdicts = staging / "verdicts.parquet"
+        publish.write_verdicts(verdicts, parts, relations, _DAY)
+        aside = [row for part in parts for row in part.quarantined()]
+        order = {str(path): index for index, path in enumerate(files)}
+        aside.sort(key=lambda row: (order[row["source_file"]], row["source_line"]))
+        waiting = iter(aside)
+        next_aside = next(waiting, None)
+        for batch in pq.ParquetFile(verdicts).iter_batches(batch_size=8192):
+            for row in batch.to_pylist():
+                here = (order[row["source_file"]], row["source_line"])
+                while next_aside and (order[next_aside["source_file"]], next_aside["source_line"]) < here:
+                    yield quarantine_json(next_aside)
+                    next_aside = next(waiting, None)
+                yield verdict_json(row, verifier.rulebook)
+        while next_aside:
+            yield quarantine_json(next_aside)
+            next_aside = next(waiting, None)

@@ -1,0 +1,134 @@
+"""``replay standings`` and ``replay flags``: what the last night published."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from replay.cli import common
+from replay.errors import UsageError
+
+LimitOption = Annotated[int, typer.Option("--limit", help="Rows to show.", min=1)]
+OffsetOption = Annotated[int, typer.Option("--offset", help="Rows to skip.", min=0)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("standings")(standings)
+    app.command("flags")(flags)
+
+
+def standings(
+    lake: common.LakeOption,
+    day: Annotated[str | None, typer.Option("--day", help="Ranking of one day's challenge.", show_default=False)] = None,
+    nation: Annotated[str | None, typer.Option("--nation", help="A nation's leaderboard, by its two letters.", show_default=False)] = None,
+    month: Annotated[str | None, typer.Option("--month", help="A month's leaderboard, YYYY-MM.", show_default=False)] = None,
+    player: Annotated[str | None, typer.Option("--player", help="One player's standing.", show_default=False)] = None,
+    digest: Annotated[bool, typer.Option("--digest", help="The weekly digest.")] = False,
+    game: common.GameOption = "blocks",
+    limit: LimitOption = 10,
+    offset: OffsetOption = 0,
+    as_json: common.JsonOption = False,
+) -> None:
+    """Show the published standings: a leaderboard, one day's ranking, one player, or the weekly digest."""
+    from replay import standings as queries
+    from replay.lake import Lake
+
+    if sum((day is not None, player is not None, digest, nation is not None or month is not None)) > 1:
+        raise UsageError("give one of --day, --player, --digest, or --nation and --month together")
+    path = Lake(lake).current_warehouse()
+    if player is not None:
+        found = queries.query_player(path, player)
+        if found is None:
+            raise UsageError(f"player {player!r} has no game that counts")
+        _show_player(found, as_json)
+        return
+    if day is not None:
+        title = f"{game}, challenge of {common.parse_day(day)}"
+        rows = queries.query_day(path, game=game, challenge=day, limit=limit, offset=offset)
+        columns = ("position", "player_id", "nation", "score", "attempt", "percentile", "tier")
+    elif digest:
+        title = f"{game}, weekly digest"
+        rows = queries.query_digest(path, game=game, limit=limit, offset=offset)
+        columns = ("sunday", "position", "player_id", "total", "previous_position", "change")
+    else:
+        title = f"{game}, {nation or 'world'}, {month or 'all time'}"
+        rows = queries.query_leaderboard(path, game=game, nation=nation, month=month, limit=limit, offset=offset)
+        columns = ("position", "player_id", "player_nation", "total", "challenges", "reached_at")
+    if as_json:
+        common.print_lines(rows)
+    else:
+        show_rows(title, rows, columns)
+
+
+_HEADINGS = {"player_nation": "nation", "player_id": "player", "challenges": "played", "previous_position": "last week"}
+_NUMERIC = ("position", "score", "attempt", "percentile", "total", "challenges", "previous_position", "change", "games")
+
+
+def show_rows(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    """Rows as a table; text from players is shown harmlessly."""
+    headings = (_HEADINGS.get(name, name.replace("_", " ")) for name in columns)
+    out = common.table(title, *((h, "right" if name in _NUMERIC else "left") for h, name in zip(headings, columns, strict=True)))
+    for row in rows:
+        out.add_row(*(cell(row[name]) for name in columns))
+    common.console().print(out if rows else f"{title}: nobody yet")
+
+
+def cell(value: Any) -> str:
+    """A value as a table shows it."""
+    from replay.words import visible
+
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return visible(str(value))
+
+
+def _show_player(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        common.print_json(found)
+        return
+    name = f"{cell(found['player_id'])} ({found['player_kind']}, {found['nation'] or 'no nation'})"
+    show_rows(f"{name}: leaderboards", found["boards"], ("scope", "nation", "month", "position", "people", "total", "challenges"))
+    show_rows(f"{name}: challenges", found["days"], ("challenge", "position", "score", "attempt", "percentile", "tier", "status"))
+
+
+def flags(
+    lake: common.LakeOption,
+    day: Annotated[str | None, typer.Option("--day", help="Day that was landed, YYYY-MM-DD.", show_default=False)] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Only this reason.", show_default=False)] = None,
+    player: Annotated[str | None, typer.Option("--player", help="Only this player.", show_default=False)] = None,
+    limit: LimitOption = 20,
+    offset: OffsetOption = 0,
+    as_json: common.JsonOption = False,
+) -> None:
+    """List flagged games, newest day first, with what was claimed and what was found."""
+    from replay.flags import query_flags
+    from replay.lake import Lake
+    from replay.verdict import REASON_CODES
+
+    if reason is not None and reason not in REASON_CODES:
+        raise UsageError(f"--reason {reason!r} is no reason, it must be one of {', '.join(REASON_CODES)}")
+    rows = query_flags(
+        Lake(lake), common.parse_day(day) if day else None, reason=reason, player_id=player, limit=limit, offset=offset
+    )
+    if as_json:
+        common.print_lines(rows)
+        return
+    from replay.present import short_reason
+    from replay.words import visible
+
+    out = common.table("Flagged games", ("day", "left"), ("game", "left"), ("player", "left"), ("why", "left"))
+    for row in rows:
+        why = "; ".join(short_reason(r) for r in row["reasons"])
+        out.add_row(str(row["day"]), visible(row["game_id"]), visible(row["player_id"]), visible(why, 200))
+    common.console().print(out if rows else "Flagged games: none")
+    if rows:
+        common.console().print(f"Look at one: replay game GAME --lake {lake}", soft_wrap=True)

@@ -1,0 +1,179 @@
+"""``replay simulate``, ``replay demo`` and ``replay doctor``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from replay.cli import common
+from replay.errors import UsageError
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from replay.simulate import SimulationSummary
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("demo")(demo)
+    app.command("simulate")(simulate)
+    app.command("doctor")(doctor)
+
+
+SeedOption = Annotated[int, typer.Option("--seed", help="Random seed of the simulation.")]
+ForgedOption = Annotated[float, typer.Option("--forged", help="Share of forgeries, 0 to 0.5.")]
+
+
+def simulate(
+    lake: common.LakeOption,
+    day: Annotated[str, typer.Option("--day", help="First day, YYYY-MM-DD.")],
+    days: Annotated[int, typer.Option("--days", help="Number of days.", min=1)] = 1,
+    games: Annotated[int, typer.Option("--games", help="Uploads a day.", min=1)] = 20_000,
+    seed: SeedOption = 1,
+    forged: ForgedOption = 0.02,
+    challenges: common.ChallengesOption = None,
+    rules: common.RulesOption = None,
+    as_json: common.JsonOption = False,
+) -> None:
+    """Play days of games with bots and land their uploads in a lake, some of them forged; the truth is kept aside."""
+    first = common.parse_day(day)
+    settings = common.load_settings(challenges=challenges, rules=rules)
+    summary = run_simulation(lake, [first + timedelta(days=i) for i in range(days)], games, seed, forged, settings)
+    if as_json:
+        kinds = dict(sorted(summary.kinds.items()))
+        common.print_json({"records": summary.records, "moves": summary.moves, "players": summary.players, "kinds": kinds})
+        return
+    out = common.table(f"{summary.records:,} uploads of {summary.players:,} players", ("kind", "left"), ("lines", "right"))
+    for kind, number in sorted(summary.kinds.items(), key=lambda item: (-item[1], item[0])):
+        out.add_row(kind, f"{number:,}")
+    common.console().print(out)
+
+
+def run_simulation(
+    lake: Path, days: list[date], games: int, seed: int, forged: float, settings: Any
+) -> SimulationSummary:
+    """Simulate with a progress bar on the terminal."""
+    from replay.challenges import load_challenges
+    from replay.rulebook import load_rulebook
+    from replay.simulate import simulate as play
+
+    rulebook = load_rulebook(settings.rules)
+    table = load_challenges(settings.challenges, rulebook)
+    with common.progress() as bar:
+        task = bar.add_task("bots play", total=games * len(days))
+        return play(
+            lake, days, games, challenges=table, rulebook=rulebook, rng_seed=seed, forged_share=forged,
+            progress=lambda count: bar.advance(task, count),
+        )  # fmt: skip
+
+
+def demo(
+    lake: Annotated[Path, typer.Option("--lake", help="Folder to make; it must not hold logs yet.")] = Path("demo-lake"),
+    day: Annotated[str, typer.Option("--day", help="First day.")] = "2026-10-30",
+    days: Annotated[int, typer.Option("--days", help="Number of days.", min=1)] = 3,
+    games: Annotated[int, typer.Option("--games", help="Uploads a day.", min=1)] = 20_000,
+    seed: SeedOption = 1,
+    forged: ForgedOption = 0.02,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete what an earlier demo left in the folder.")] = False,
+) -> None:
+    """Play three days, verify them night by night, and hold the verdicts against the truth.
+
+    Exit code 1 when a forgery was missed or an honest game accused.
+    """
+    from replay.cli.night import run_with_progress
+    from replay.lake import Lake
+    from replay.truth import compare_with_truth
+
+    _make_room(lake, fresh)
+    settings = common.load_settings()
+    wanted = [common.parse_day(day) + timedelta(days=i) for i in range(days)]
+    run_simulation(lake, wanted, games, seed, forged, settings)
+    runs = [run_with_progress(Lake(lake), night, settings.night()) for night in wanted]
+    out = common.console()
+    _show_nights(out, runs)
+    from replay.cli.boards import standings
+
+    standings(lake=lake, limit=10)
+    compared = compare_with_truth(Lake(lake))
+    _show_truth(out, compared)
+    out.print("Where to look next:")
+    for line in (
+        f"replay flags --lake {lake} --day {wanted[-1]}",
+        f"replay game {compared.example} --lake {lake} --html game.html" if compared.example else "",
+        f"replay standings --lake {lake} --day {wanted[-1]}",
+        f"replay standings --lake {lake} --digest",
+    ):
+        if line:
+            out.print(f"  {line}", soft_wrap=True)
+    if compared.wrong:
+        raise typer.Exit(1)
+
+
+def _make_room(lake: Path, fresh: bool) -> None:
+    if not lake.exists():
+        return
+    if not fresh:
+        raise UsageError(f"{lake}: is there already, give another folder with --lake or --fresh to delete it")
+    # Only what a demo makes is deleted, and only where a demo made it.
+    if not (lake / "truth").is_dir():
+        raise UsageError(f"{lake}: was not made by a demo (it has no truth/ folder), give another folder with --lake")
+    import shutil
+
+    shutil.rmtree(lake)
+
+
+def _show_nights(out: Any, runs: list[dict[str, Any]]) -> None:
+    nights = common.table(
+        "Nights", ("day", "left"), *((name, "right") for name in ("records", "verified", "flagged", "copies", "quarantined", "moves"))
+    )
+    reasons: dict[str, int] = {}
+    for run in runs:
+        verdicts = run["verdicts"]
+        nights.add_row(
+            run["day"], f"{run['records']:,}", f"{verdicts['verified']:,}", f"{verdicts['flagged']:,}", f"{verdicts['copy']:,}",
+            f"{run['quarantined']:,}", f"{verdicts['moves_replayed']:,}",
+        )  # fmt: skip
+        for code, number in run["reasons"].items():
+            reasons[code] = reasons.get(code, 0) + number
+    out.print(nights)
+    flags = common.table("Flags by reason", ("reason", "left"), ("games", "right"))
+    for code, number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        flags.add_row(code, f"{number:,}")
+    out.print(flags)
+
+
+def _show_truth(out: Any, compared: Any) -> None:
+    truth = common.table("Against the truth", ("kind", "left"), ("uploads", "right"), ("judged right", "right"))
+    for kind, (total, right) in compared.kinds.items():
+        truth.add_row(kind, f"{total:,}", f"{right:,}")
+    out.print(truth)
+    if compared.wrong:
+        out.print(f"WRONG: {compared.wrong:,} uploads were not judged as the truth says, for example:", style="bold red")
+        for line in compared.examples:
+            out.print(f"  {line}", soft_wrap=True)
+    else:
+        out.print(
+            f"All {compared.forged:,} forgeries flagged with their reasons; none of {compared.honest:,} honest games flagged.",
+            style="bold green",
+        )
+
+
+def doctor(lake: Annotated[Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)] = None,
+           as_json: common.JsonOption = False) -> None:  # fmt: skip
+    """Check this installation and, with --lake, what is published there."""
+    from replay.doctor import examine
+
+    findings = examine(lake)
+    if as_json:
+        common.print_json([{"check": name, "fine": fine, "found": found} for name, fine, found in findings])
+    else:
+        out = common.table("Doctor", ("check", "left"), ("", "left"), ("found", "left"))
+        for name, fine, found in findings:
+            out.add_row(name, "ok" if fine else "WRONG", found)
+        common.console().print(out)
+    if not all(fine for _, fine, _ in findings):
+        raise typer.Exit(1)

@@ -1,0 +1,173 @@
+"""``replay game``: one disputed game, in words and move by move."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from replay.cli import common
+from replay.errors import InputError, MalformedRecord, UsageError
+
+if TYPE_CHECKING:
+    from replay.challenges import ChallengeTable
+    from replay.record import Record
+    from replay.rulebook import Rulebook
+    from replay.verdict import Verdict
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("game")(game)
+
+
+def game(
+    which: Annotated[str, typer.Argument(metavar="GAME_ID|FILE|-", help="A game of the lake, a file with its record, or - for standard input.")],
+    lake: Annotated[Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)] = None,
+    pick: Annotated[str | None, typer.Option("--pick", help="Game id, for a file that holds several games.", show_default=False)] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page here.", show_default=False)] = None,
+    first: Annotated[int | None, typer.Option("--from", help="First move to show, from 1.", show_default=False)] = None,
+    last: Annotated[int | None, typer.Option("--to", help="Last move to show.", show_default=False)] = None,
+    challenges: common.ChallengesOption = None,
+    rules: common.RulesOption = None,
+    as_json: common.JsonOption = False,
+) -> None:
+    """Replay one game and say what came out, in words for the player and move by move.
+
+    Exit code 0 when the game stands, 1 when it is flagged, 2 when it cannot be read.
+    """
+    from replay.challenges import load_challenges
+    from replay.rulebook import load_rulebook
+    from replay.trace import Dispute
+
+    rulebook = load_rulebook(rules)
+    table = load_challenges(challenges, rulebook)
+    record, verdict, note = _find(which, lake, pick, rulebook, table)
+    dispute = Dispute(record, verdict, rulebook.find(record.game, record.rules), table.find(record.game, record.challenge))
+    if html is not None:
+        from replay.dispute import render_html
+
+        try:
+            html.write_text(render_html(dispute, first, last), "utf-8")
+        except OSError as error:
+            raise UsageError(f"{html}: cannot be written ({error.strerror})") from error
+    if as_json:
+        common.print_json(verdict.as_json())
+    else:
+        from replay.dispute import render_terminal
+
+        out = common.console()
+        render_terminal(dispute, out, first, last)
+        for line in note:
+            out.print(line, soft_wrap=True)
+        if html is not None:
+            out.print(f"Wrote {html}", soft_wrap=True)
+    raise typer.Exit({"flagged": 1, "quarantined": 2}.get(verdict.verdict, 0))
+
+
+def _find(
+    which: str, lake: Path | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable
+) -> tuple[Record, Verdict, list[str]]:
+    """The record, its verdict, and lines to print below it."""
+    if which == "-":
+        return *_judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table), []
+    path = Path(which)
+    if path.is_file():
+        if path.suffix == ".parquet":
+            raise UsageError(f"{path}: give a file with the record as JSON, or verify the Parquet file with `replay verify`")
+        return *_judge(_one_line(_read(path), str(path), pick), rulebook, table), []
+    if lake is None:
+        raise UsageError(f"{which!r} is no file; to look a game id up name the lake with --lake")
+    return _from_lake(which, lake, rulebook, table)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.suffix == ".gz":
+            import gzip
+
+            return gzip.decompress(path.read_bytes())
+        if path.suffix == ".zst":
+            import zstandard
+
+            with path.open("rb") as handle:
+                return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(handle, read_across_frames=True).read()
+        return path.read_bytes()
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+
+
+def _one_line(data: bytes, source: str, pick: str | None) -> Record:
+    """The only game of a file, or the one picked.  A single record may also stand on several lines."""
+    from replay.record import check_object, parse_json, parse_record
+
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    if not lines:
+        raise InputError(f"{source}: holds no game")
+    try:
+        if pick is None and (len(lines) == 1 or not lines[0].rstrip().endswith(b"}")):
+            return check_object(parse_json(data.strip()))
+    except MalformedRecord as error:
+        raise InputError(f"{source}: is no record of a game: {error}") from error
+    games: dict[str, bytes] = {}
+    for line in lines:
+        try:
+            games.setdefault(parse_record(line).game_id, line)
+        except MalformedRecord:
+            # A line that is no record cannot be the one that is looked for; `replay verify` lists it with its reason.
+            continue
+    if pick is None:
+        shown = ", ".join(ascii(game_id) for game_id in list(games)[:5])
+        raise UsageError(f"{source}: holds {len(lines)} lines, name one game with --pick (for example {shown})")
+    if pick not in games:
+        raise InputError(f"{source}: holds no game {pick!r} that can be read")
+    return parse_record(games[pick])
+
+
+def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> tuple[Record, Verdict]:
+    from replay.verdict import judge
+
+    try:
+        return record, judge(record, rulebook, table)
+    except MalformedRecord as error:
+        raise InputError(str(error)) from error
+
+
+def _from_lake(
+    game_id: str, lake: Path, rulebook: Rulebook, table: ChallengeTable
+) -> tuple[Record, Verdict, list[str]]:
+    """A published game: judged again here, with what the night knew from other games added."""
+    from replay.lake import Lake
+    from replay.lookup import find_rows, read_uploaded
+    from replay.relations import RELATIONAL_REASONS, RELATIONAL_SUSPICIONS
+    from replay.verdict import Reason, in_order
+    from replay.words import visible
+
+    rows = find_rows(Lake(lake), game_id)
+    row = rows[0]
+    record, verdict = _judge(_as_published(read_uploaded(Lake(lake), row), row), rulebook, table)
+    import json
+
+    extra = [Reason(**reason) for reason in json.loads(row["reasons"]) if reason["code"] in RELATIONAL_REASONS]
+    signs = tuple(sign for sign in row["suspicions"] if sign in RELATIONAL_SUSPICIONS)
+    evidence: dict[str, Any] | None = json.loads(row["evidence"]) if row["evidence"] else None
+    verdict = replace(
+        verdict, verdict=row["verdict"], reasons=in_order([*verdict.reasons, *extra]), suspicions=(*signs, *verdict.suspicions),
+        evidence=evidence, copy_of=row["copy_of"],
+    )  # fmt: skip
+    note = [f"Landed on {row['day']} in {visible(row['source_file'])}, line {row['source_line']:,}."]
+    for other in rows[1:]:
+        note.append(
+            f"The same id again: {other['verdict']}, landed on {other['day']} in {visible(other['source_file'])},"
+            f" line {other['source_line']:,}."
+        )
+    return record, verdict, note
+
+
+def _as_published(record: Record, row: dict[str, Any]) -> Record:
+    # An anonymised player's old id stands in the landed file only.
+    return replace(record, player_id=row["player_id"])

@@ -1,0 +1,106 @@
+"""``replay nightly`` and ``replay rebuild``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replay.cli import common
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("nightly")(nightly)
+    app.command("rebuild")(rebuild)
+
+
+def nightly(
+    day: common.DayOption,
+    lake: common.LakeOption,
+    challenges: common.ChallengesOption = None,
+    rules: common.RulesOption = None,
+    players: common.PlayersOption = None,
+    shard_games: Annotated[int | None, typer.Option(help="Games a shard, about (250,000).", show_default=False)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads (every core).", show_default=False)] = None,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Publish a day that received nothing.")] = False,
+    as_json: common.JsonOption = False,
+) -> None:
+    """Verify one day of uploads and publish verdicts and standings.
+
+    Exit code 0 when the night was published (flagged games are part of a good night), 1 when the day received nothing or a
+    check failed, 2 when something cannot be read.
+    """
+    from replay.lake import Lake
+
+    settings = common.load_settings(
+        challenges=challenges, rules=rules, players=players, shard_games=shard_games, threads=threads
+    ).night()
+    run = run_with_progress(Lake(lake), common.parse_day(day), settings, allow_empty)
+    if as_json:
+        common.print_json(run)
+    else:
+        show_run(run, lake)
+
+
+def run_with_progress(lake: Any, day: Any, settings: Any, allow_empty: bool = False) -> dict[str, Any]:
+    """One night with a progress bar on the terminal."""
+    from replay.night import run_night
+
+    with common.progress() as bar:
+        task = bar.add_task(f"{day} pull", total=None)
+
+        def report(step: str, done: int, total: int) -> None:
+            if step == "verify":
+                bar.update(task, description=f"{day} verify", completed=done)
+            else:
+                bar.update(task, description=f"{day} {step}")
+
+        run = run_night(lake, day, settings, allow_empty, report)
+        bar.update(task, description=f"{day} published", total=run["records"], completed=run["records"])
+    return run
+
+
+def show_run(run: dict[str, Any], lake: Path) -> None:
+    """The night's counts and flags as tables."""
+    out = common.console()
+    verdicts = run["verdicts"]
+    counts = common.table(f"Night of {run['day']}", ("", "left"), ("games", "right"))
+    for name, value in (
+        ("records received", run["records"]), ("verified", verdicts["verified"]), ("  of them counted", verdicts["counted"]),
+        ("flagged", verdicts["flagged"]), ("copies", verdicts["copy"]), ("quarantined", run["quarantined"]),
+    ):  # fmt: skip
+        counts.add_row(name, f"{value:,}")
+    out.print(counts)
+    for title, key in (("Flags by reason", "reasons"), ("Suspicions", "suspicions"), ("Quarantined by reason", "quarantine_codes")):
+        if run[key]:
+            rows = common.table(title, ("", "left"), ("games", "right"))
+            for code, number in sorted(run[key].items(), key=lambda item: (-item[1], item[0])):
+                rows.add_row(code, f"{number:,}")
+            out.print(rows)
+    if run["left_alone"]:
+        out.print(f"Left alone, of no known kind or still being written: {', '.join(map(ascii, run['left_alone']))}")
+    out.print(f"Look next: replay flags --day {run['day']} --lake {lake} | replay standings --lake {lake}")
+
+
+def rebuild(
+    lake: common.LakeOption, players: common.PlayersOption = None, as_json: common.JsonOption = False
+) -> None:
+    """Make the warehouse again from the published verdicts, equal in content."""
+    from replay.lake import Lake, recover
+    from replay.night import publish_standings
+
+    settings = common.load_settings(players=players).night()
+    place = Lake(lake)
+    with place.lock():
+        recover(place)
+        rows = publish_standings(place, settings, rebuild=True) or {}
+        name = place.current_warehouse().name
+    if as_json:
+        common.print_json({"warehouse": name, "rows": rows})
+        return
+    out = common.table(f"Rebuilt {name}", ("table", "left"), ("rows", "right"))
+    for mart, number in rows.items():
+        out.add_row(mart, f"{number:,}")
+    common.console().print(out)

@@ -1,0 +1,79 @@
+"""``replay verify``: files of games, a verdict a line."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replay.cli import common
+from replay.words import visible
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(verify)
+
+
+def verify(
+    files: Annotated[list[Path], typer.Argument(help="NDJSON (.gz, .zst, plain) or Parquet files; - is standard input.")],
+    challenges: common.ChallengesOption = None,
+    rules: common.RulesOption = None,
+    threads: Annotated[int | None, typer.Option(help="Threads (every core).", show_default=False)] = None,
+    as_json: common.JsonOption = False,
+) -> None:
+    """Verify games from files, a line a game in the input's order, without a lake.
+
+    Exit code 0 when all is fine, 1 when a game was flagged, 2 when a record or a file could not be read.
+    """
+    from replay.adhoc import verify_files
+
+    verifier = common.load_settings(challenges=challenges, rules=rules).night().verifier()
+    counts: Counter[str] = Counter()
+    out = common.console()
+    with tempfile.TemporaryDirectory(prefix="replay-stdin-") as folder:
+        paths = [_from_stdin(Path(folder)) if str(path) == "-" else path for path in files]
+        for found in verify_files(paths, verifier, threads):
+            counts[found["verdict"]] += 1
+            if as_json:
+                common.print_json(found)
+            else:
+                _show(out, found)
+    if not as_json:
+        total = sum(counts.values())
+        parts = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(counts.items()))
+        out.print(f"{total:,} records: {parts}" if total else "no records")
+    if counts["flagged"]:
+        raise typer.Exit(1)
+    if counts["quarantined"]:
+        raise typer.Exit(2)
+
+
+def _from_stdin(folder: Path) -> Path:
+    path = folder / "stdin.ndjson"
+    with path.open("wb") as handle:
+        while piece := sys.stdin.buffer.read(1 << 20):
+            handle.write(piece)
+    return path
+
+
+def _show(out: Any, found: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from replay.present import short_reason
+
+    style = {"verified": "green", "flagged": "bold red", "copy": "yellow", "quarantined": "magenta"}[found["verdict"]]
+    line = Text()
+    line.append(f"{found['verdict']:<12}", style=style)
+    line.append(visible(found["game_id"] or f"line {found['source']['line']}"))
+    details = [short_reason(reason) for reason in found["reasons"]]
+    if found.get("copy_of") is not None:
+        details.insert(0, f"of {found['copy_of']}")
+    details += [f"({sign})" for sign in found["suspicions"]]
+    if details:
+        line.append("  " + visible("; ".join(details), 400))
+    out.print(line, soft_wrap=True)

@@ -1,0 +1,100 @@
+"""Looking an installation and a lake over: what is here, and does it fit together."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from replay.errors import InputError, ReplayError
+from replay.lake import Lake
+
+Finding = tuple[str, bool, str]
+
+
+def examine(lake: Path | None) -> list[Finding]:
+    """(check, whether it is fine, what was found) for the installation and, if given, a lake."""
+    return _installation() + (_lake(Lake(lake)) if lake is not None else [])
+
+
+def _installation() -> list[Finding]:
+    import duckdb
+    import numba
+    import numpy as np
+    import pyarrow as pa
+
+    from engine import ENGINE_VERSION
+    from replay.challenges import load_challenges
+    from replay.rulebook import load_rulebook
+    from replay.verdict import PROCESSING_VERSION
+
+    versions = f"numba {numba.__version__}, NumPy {np.__version__}, DuckDB {duckdb.__version__}, Arrow {pa.__version__}"
+    findings: list[Finding] = [
+        ("libraries", True, versions),
+        ("engine", True, f"engine {ENGINE_VERSION}, processing version {PROCESSING_VERSION}"),
+    ]
+    try:
+        rulebook = load_rulebook()
+        table = load_challenges(None, rulebook)
+    except ReplayError as error:
+        return [*findings, ("rules and challenges", False, str(error))]
+    rules = ", ".join(f"{game} {version}" for game, version in rulebook.rules)
+    findings.append(("rules and challenges", True, f"{rules}; {len(table.rows):,} challenges"))
+    findings.append(_engines_agree())
+    return findings
+
+
+def _engines_agree() -> Finding:
+    """Replay a small game with both engines."""
+    import numpy as np
+
+    from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
+    from engine.blocks.single import replay
+    from replay.challenges import load_challenges
+    from replay.rulebook import load_rulebook
+
+    rulebook = load_rulebook()
+    challenge = load_challenges(None, rulebook).find("blocks", "2026-10-31")
+    rules = rulebook.find("blocks", "1.2.0")
+    if challenge is None or rules is None:
+        return ("two engines", False, "the built-in rules or challenges lack 1.2.0 or 2026-10-31")
+    deal, log = challenge.deal(rules), "1a12e33a6"
+    single = replay(rules, deal, log, "daily")
+    data = np.frombuffer(log.encode() + b"-", np.uint8)
+    data.flags.writeable = False
+    column = TextColumn(data, np.array([0]), np.array([len(log)]))
+    board = TextColumn(data, np.array([len(log)]), np.array([len(log) + 1]))
+    result, zero = BatchResult.empty(1), np.zeros(1, np.int64)
+    BatchReplayer(rules, [deal], len(log)).replay(column, zero, zero, board, zero, result)
+    same = (int(result.score[0]), int(result.moves[0])) == (single.score, single.moves)
+    return ("two engines", same, f"{single.moves} moves, {single.score} and {int(result.score[0])} points")
+
+
+def _lake(lake: Lake) -> list[Finding]:
+    findings: list[Finding] = []
+    days = lake.published_days()
+    span = f"{days[0]} to {days[-1]}" if days else "none"
+    findings.append(("published days", bool(days), f"{len(days)}: {span}"))
+    changed = [str(day) for day in days if not _inputs_unchanged(lake, day)]
+    findings.append(("landed logs", not changed, f"changed since their night: {', '.join(changed)}" if changed else "as their nights read them"))
+    try:
+        path = lake.current_warehouse()
+        findings.append(("standings", path.is_file(), path.name if path.is_file() else f"{path.name} is missing, run `replay rebuild`"))
+    except InputError as error:
+        findings.append(("standings", False, str(error)))
+    left = lake.staging.is_dir() and any(lake.staging.iterdir())
+    findings.append(("staging", True, "a night is running or was cut off; the next one clears up" if left else "empty"))
+    return findings
+
+
+def _inputs_unchanged(lake: Lake, day: object) -> bool:
+    from datetime import date
+
+    from replay.night import read_run
+
+    assert isinstance(day, date)
+    files, _ = lake.log_files(day)
+    now = {}
+    for path in files:
+        with path.open("rb") as handle:
+            now[path.name] = hashlib.file_digest(handle, "sha256").hexdigest()
+    return now == {entry["file"]: entry["sha256"] for entry in read_run(lake, day)["inputs"]}

@@ -1,0 +1,40 @@
+"""Reading flagged games from the published verdicts."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from replay.errors import InputError
+from replay.lake import Lake
+
+SQL = Path(__file__).parent / "sql" / "queries" / "flags.sql"
+
+
+def query_flags(
+    lake: Lake, day: date | None, *, reason: str | None = None, player_id: str | None = None, limit: int = 20, offset: int = 0
+) -> list[dict[str, Any]]:
+    """Flagged games, newest day first, then by game id: day, game_id, player_id, challenge, platform, app_version, reasons.
+
+    Raises InputError when the day (or any day) was not published.
+    """
+    import duckdb
+
+    days = [d for d in lake.published_days() if day is None or d == day]
+    if not days:
+        raise InputError(f"{lake.root}: {day or 'no day'} was not published, run `replay nightly`")
+    files = [str(lake.verdict_file(d)) for d in days]
+    with duckdb.connect() as con:
+        con.execute("set TimeZone = 'UTC'")
+        found = con.execute(
+            SQL.read_text("utf-8"),
+            {"files": files, "reason": reason, "player_id": player_id, "limit": limit, "offset": offset},
+        )
+        names = [column[0] for column in found.description or ()]
+        rows = [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+    for row in rows:
+        row["day"] = date.fromisoformat(Path(row.pop("filename")).parent.name.removeprefix("day="))
+        row["reasons"] = json.loads(row["reasons"])
+    return rows

@@ -1,0 +1,100 @@
+"""Finding one game of a lake again: its verdict row, and the record as it was uploaded."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from replay.errors import InputError, MalformedRecord
+from replay.lake import Lake
+from replay.record import Record, check_object, parse_record
+
+
+def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
+    """All verdict rows of a game id over all days, each with ``day``: the one that stands first, copies and conflicts after.
+
+    Raises InputError when no day has it; a quarantined record of that id is named in the message.
+    """
+    import duckdb
+
+    days = lake.published_days()
+    rows: list[dict[str, Any]] = []
+    with duckdb.connect(config={"threads": 2}) as con:
+        for kind in ("verdict", "quarantine"):
+            files = [str(getattr(lake, f"{kind}_file")(day)) for day in days]
+            files = [file for file in files if Path(file).exists()]
+            if not files:
+                continue
+            found = con.execute(
+                "select * from read_parquet(?, filename = true, hive_partitioning = false) where game_id = ?", [files, game_id]
+            )
+            names = [column[0] for column in found.description or ()]
+            for values in found.fetchall():
+                row = dict(zip(names, values, strict=True))
+                row["day"] = date.fromisoformat(Path(row["filename"]).parent.name.removeprefix("day="))
+                rows.append(row)
+            if rows and kind == "verdict":
+                break
+    if not rows:
+        raise InputError(f"{lake.root}: no published day has a game {game_id!r}, check the id and that its night has run")
+    if "verdict" not in rows[0]:
+        row = rows[0]
+        raise InputError(
+            f"game {game_id!r} was quarantined on {row['day']} ({row['source_file']}, line {row['source_line']}): {row['reason']}"
+        )
+    order = {"verified": 0, "flagged": 1, "copy": 2}
+    return sorted(rows, key=lambda r: (order[r["verdict"]], r["uploaded_at"], r["day"], r["source_file"], r["source_line"]))
+
+
+def read_uploaded(lake: Lake, row: dict[str, Any]) -> Record:
+    """The record that a verdict row was made from, read again from the landed file.  Raises InputError."""
+    path = lake.day("logs", row["day"]) / row["source_file"]
+    return read_record(path, row["source_line"])
+
+
+def read_record(path: Path, line: int) -> Record:
+    """The record on one line (row, in Parquet) of a landed file.  Raises InputError when it is not there any more."""
+    try:
+        if path.suffix == ".parquet":
+            return _parquet_record(path, line)
+        with _open(path) as handle:
+            found = next(islice(_lines(handle), line - 1, None), None)
+        if found is None:
+            raise InputError(f"{path}: has no line {line} any more, the landed file was changed")
+        return parse_record(found.removeprefix(b"\xef\xbb\xbf") if line == 1 else found)
+    except MalformedRecord as error:
+        raise InputError(f"{path}: line {line} is not the record that was verified any more ({error})") from error
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+
+
+def _lines(handle: BinaryIO) -> Iterable[bytes]:
+    for line in handle:
+        yield line.rstrip(b"\n")
+
+
+def _open(path: Path) -> BinaryIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if path.suffix == ".zst":
+        import io
+
+        import zstandard
+
+        reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(path.open("rb"), read_across_frames=True)
+        return io.BufferedReader(reader)  # type: ignore[return-value,arg-type]
+    return path.open("rb")
+
+
+def _parquet_record(path: Path, row: int) -> Record:
+    from replay.parquet import read_batches, row_object
+
+    for batch in read_batches(path):
+        if row <= batch.num_rows:
+            return check_object(row_object(batch, row - 1))
+        row -= batch.num_rows
+    raise InputError(f"{path}: has no row {row} any more, the landed file was changed")

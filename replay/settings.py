@@ -1,0 +1,45 @@
+"""Settings of a night and their defaults; each can be set as ``REPLAY_<NAME>`` in the environment, an option wins over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from replay.verdict import JudgeSettings
+
+if TYPE_CHECKING:
+    from replay.night import NightSettings
+
+
+class Settings(BaseSettings):
+    """What an operator may set; ``NightSettings`` is what a night takes."""
+
+    model_config = SettingsConfigDict(env_prefix="REPLAY_", extra="forbid")
+
+    rules: Path | None = Field(None, description="folder of rules files in place of the built-in ones")
+    challenges: Path | None = Field(None, description="challenge table in place of seeds/challenges.csv")
+    players: Path | None = Field(None, description="table of removed and anonymised players in place of seeds/players.csv")
+    tiers: Path | None = Field(None, description="rank tiers in place of seeds/rank_tiers.csv")
+    shard_games: int = Field(250_000, ge=1, description="games a shard, about")
+    threads: int | None = Field(None, ge=1, description="threads, every core by default")
+    memory_limit: str = Field("512MB", description="DuckDB's memory limit while it relates uploads and builds standings")
+    ai_in_percentile: bool = Field(True, description="AI players count in a day's positions and percentiles")
+    pace_min_tokens: int = Field(10, ge=1, description="superhuman_pace: shortest log that is looked at, in moves")
+    pace_min_ms_per_token: int = Field(200, ge=0, description="superhuman_pace: below this many milliseconds a move")
+    copied_min_tokens: int = Field(30, ge=1, description="copied_log: shortest log that is looked at, in moves")
+
+    def night(self) -> NightSettings:
+        """The settings as a night takes them."""
+        from replay.night import NightSettings
+
+        return NightSettings(
+            rules=self.rules, challenges=self.challenges, players=self.players, tiers=self.tiers, shard_games=self.shard_games,
+            threads=self.threads, memory_limit=self.memory_limit, ai_in_percentile=self.ai_in_percentile, judge=self.judge(),
+        )  # fmt: skip
+
+    def judge(self) -> JudgeSettings:
+        """The limits of the suspicions."""
+        return JudgeSettings(self.pace_min_tokens, self.pace_min_ms_per_token, self.copied_min_tokens)

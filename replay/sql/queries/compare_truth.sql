@@ -1,0 +1,39 @@
+-- Grain: one row an uploaded line of a simulated lake: what it was, what was expected, what the night found.
+WITH truth AS (
+    SELECT
+        *,
+        expected_verdict || ' ' || list_sort(expected_reasons)::VARCHAR || ' ' || list_sort(expected_suspicions)::VARCHAR
+            || ' ' || expected_counted::VARCHAR AS expected
+    FROM read_ndjson($truth, hive_partitioning = false, columns = {
+        game_id: 'VARCHAR', day: 'VARCHAR', kind: 'VARCHAR', variant: 'VARCHAR', expected_verdict: 'VARCHAR',
+        expected_reasons: 'VARCHAR[]', expected_suspicions: 'VARCHAR[]', expected_counted: 'BOOLEAN', file: 'VARCHAR', line: 'BIGINT'
+    })
+),
+verdicts AS (
+    SELECT
+        regexp_extract(filename, 'day=([0-9-]+)', 1) AS day, source_file AS file, source_line AS line,
+        verdict || ' ' || list_sort(reason_codes)::VARCHAR || ' ' || list_sort(suspicions)::VARCHAR || ' ' || counted::VARCHAR AS found
+    FROM read_parquet($verdicts, filename = true, hive_partitioning = false)
+),
+quarantine AS (
+    SELECT
+        regexp_extract(filename, 'day=([0-9-]+)', 1) AS day, source_file AS file, source_line AS line,
+        'quarantined [] [] false' AS found
+    FROM read_parquet($quarantine, filename = true, hive_partitioning = false)
+),
+rows_found AS (
+    SELECT * FROM verdicts
+    UNION ALL
+    SELECT * FROM quarantine
+)
+SELECT
+    coalesce(truth.kind, 'not uploaded') AS kind,
+    truth.game_id,
+    coalesce(truth.day, rows_found.day) || ' ' || coalesce(truth.file, rows_found.file) || ':' || coalesce(truth.line, rows_found.line)
+        AS place,
+    truth.expected,
+    rows_found.found,
+    coalesce(truth.expected = rows_found.found, false) AS is_right
+FROM truth
+FULL JOIN rows_found ON rows_found.day = truth.day AND rows_found.file = truth.file AND rows_found.line = truth.line
+ORDER BY kind, place, truth.game_id;

@@ -1,0 +1,69 @@
+"""Holding a simulated lake's verdicts against its truth: what each uploaded line was, and what the night said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from replay.errors import InputError
+from replay.lake import Lake
+
+SQL = Path(__file__).parent / "sql" / "queries" / "compare_truth.sql"
+HONEST_KINDS = ("honest", "unfinished", "copy")
+
+
+@dataclass
+class Comparison:
+    """``kinds`` maps a kind to (uploads, judged right); ``examples`` are lines on what went wrong, a few at most."""
+
+    kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+    example: str | None = None
+
+    @property
+    def wrong(self) -> int:
+        """Uploads that were not judged as the truth says."""
+        return sum(total - right for total, right in self.kinds.values())
+
+    @property
+    def honest(self) -> int:
+        """Uploads of people who did nothing wrong."""
+        return sum(total for kind, (total, _) in self.kinds.items() if kind in HONEST_KINDS)
+
+    @property
+    def forged(self) -> int:
+        """All the others."""
+        return sum(total for kind, (total, _) in self.kinds.items() if kind not in HONEST_KINDS)
+
+
+def compare_with_truth(lake: Lake, examples: int = 5) -> Comparison:
+    """Compare every published row with ``<lake>/truth``: verdict, reasons, suspicions and whether it counts must all be equal.
+
+    An upload without a row, or a row without an upload, is wrong too.  Raises InputError for a lake without truth.
+    """
+    import duckdb
+
+    truth = sorted(str(path) for path in (lake.root / "truth").glob("day=*/truth.ndjson"))
+    if not truth:
+        raise InputError(f"{lake.root}: no truth/ folder, only a simulated lake has one")
+    days = lake.published_days()
+    with duckdb.connect() as con:
+        con.execute("set TimeZone = 'UTC'")
+        con.execute(
+            SQL.read_text("utf-8"),
+            {
+                "truth": truth,
+                "verdicts": [str(lake.verdict_file(day)) for day in days],
+                "quarantine": [str(lake.quarantine_file(day)) for day in days],
+            },
+        )
+        rows = con.fetchall()
+    compared = Comparison()
+    for kind, game_id, where, expected, found, right in rows:
+        total, good = compared.kinds.get(kind, (0, 0))
+        compared.kinds[kind] = (total + 1, good + bool(right))
+        if not right and len(compared.examples) < examples:
+            compared.examples.append(f"{where} game {game_id} ({kind}): expected {expected}, found {found}")
+        if kind == "score_mismatch" and compared.example is None:
+            compared.example = game_id
+    return compared
