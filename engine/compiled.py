@@ -19,8 +19,11 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+# Numba fills its configuration from the environment when it is imported, out of a type checker's sight.
+CONFIG: Any = numba.config
 
-@intrinsic  # type: ignore[untyped-decorator]
+
+@intrinsic
 def popcount(typingctx: Any, word: Any) -> Any:
     """The number of set bits of an unsigned 64-bit word, as uint64 (LLVM's ctpop)."""
 
@@ -42,7 +45,7 @@ def fingerprint(*modules: ModuleType) -> str:
     Numba's cache looks at nothing but the time stamp of the file that a function stands in: without this, code that calls
     into a kernel would stay as it was after the kernel changed, and NUMBA_BOUNDSCHECK=1 would load code without the check.
     """
-    digest = hashlib.sha256(f"boundscheck {numba.config.BOUNDSCHECK}\n".encode())
+    digest = hashlib.sha256(f"boundscheck {CONFIG.BOUNDSCHECK}\n".encode())
     for module in (*modules, sys.modules[__name__]):
         digest.update(inspect.getsource(module).encode())
     return digest.hexdigest()[:16]
@@ -50,7 +53,7 @@ def fingerprint(*modules: ModuleType) -> str:
 
 def compile_function(function: Callable[..., Any], mark: str) -> Any:
     """``function`` compiled without the GIL and cached under its name and ``mark`` (a ``fingerprint``)."""
-    if numba.config.DISABLE_JIT:
+    if CONFIG.DISABLE_JIT:
         # NumPy's scalars warn where unsigned words wrap round, which the kernels mean to happen.
         return np.errstate(over="ignore")(function)
     function.__qualname__ = f"{function.__name__}_{mark}"
@@ -64,7 +67,7 @@ def compile_kernel(module: ModuleType) -> dict[str, Any]:
     it (and ``popcount`` and ``word``).  Compiled code is cached beside the source.
     """
     namespace: dict[str, Any] = dict(vars(module))
-    namespace["popcount"] = popcount_uncompiled if numba.config.DISABLE_JIT else popcount
+    namespace["popcount"] = popcount_uncompiled if CONFIG.DISABLE_JIT else popcount
     namespace["word"] = np.uint64
     for name in module.WORDS:
         namespace[name] = np.uint64(namespace[name])

@@ -9,6 +9,7 @@
     ├── MalformedRecord       one record that cannot be taken: quarantined, never raised out of a night
     └── NightError            a night that must not publish                      exit 1
         ├── NothingReceived   the day received no records
+        ├── DayWouldBeEmptied  a published day would lose all its games
         ├── CountsDoNotAddUp  records in and rows out differ
         ├── CheckFailed       a check in sql/checks returned rows
         ├── EngineDisagreement  the compiled and the interpreted engine differ about a game
@@ -56,6 +57,10 @@ class NightError(ReplayError):
 
 class NothingReceived(NightError):
     """The day received no records."""
+
+
+class DayWouldBeEmptied(NightError):
+    """A published day would lose all its games."""
 
 
 class CountsDoNotAddUp(NightError):

@@ -96,12 +96,23 @@ class Publication:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
         self._moves: list[tuple[str, str]] = []
+        self._staged: dict[Path, Path] = {}
 
     def stage(self, target: Path) -> Path:
         """Where to write the file that is to appear as ``target``."""
         staged = self._folder / f"{len(self._moves):04d}-{target.name}"
         self._moves.append((staged.name, target.relative_to(self._lake.root).as_posix()))
+        self._staged[target] = staged
         return staged
+
+    def newest(self, target: Path) -> Path:
+        """Where to read ``target`` as it will be: the staged file, else the published one."""
+        return self._staged.get(target, target)
+
+    def verdict_days(self) -> list[date]:
+        """Days that have verdicts once this is committed, oldest first."""
+        staged = {date.fromisoformat(t.parent.name.removeprefix("day=")) for t in self._staged if t.parent.parent.name == "verdicts"}
+        return sorted({*self._lake.published_days(), *staged})
 
     def commit(self) -> None:
         """Make everything that was staged visible."""
@@ -128,14 +139,6 @@ def recover(lake: Lake) -> bool:
             os.replace(folder / name, place)
     shutil.rmtree(folder)
     return True
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a small text file in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.writing")
-    aside.write_text(text, "utf-8")
-    os.replace(aside, path)
 
 
 def _sync(path: Path) -> None:

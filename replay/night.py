@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
@@ -13,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from replay.challenges import SEEDS, load_challenges
-from replay.errors import InputError, NothingReceived
-from replay.lake import Lake, Publication, recover, write_atomically
+from replay.errors import DayWouldBeEmptied, InputError, NothingReceived
+from replay.lake import Lake, Publication, recover
 from replay.rulebook import Rulebook, load_rulebook
 from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
 from replay.standings import StandingsSettings, build_warehouse, load_player_states
@@ -121,7 +120,7 @@ def run_night(
     Raises NothingReceived for a day without records (unless allowed), NightRunning while another night holds the lake,
     InputError, ReferenceDataError and the other NightErrors; then nothing of this night is visible.
     """
-    from replay.publish import publish_day
+    from replay.publish import stage_day
 
     with lake.lock():
         recover(lake)
@@ -140,65 +139,87 @@ def run_night(
                 f"{lake.day('logs', day)}: {len(pulled.files)} log files were received for {day}, but no game is in them;"
                 " use --allow-empty if that is right"
             )
+        if not sum(result.rows for result in results):
+            _refuse_to_empty(lake, day, pulled)
         if report:
             report("publish", 0, 0)
-        run = publish_day(lake, day, pulled, results, settings)
-        shutil.rmtree(staging_of(lake, day), ignore_errors=True)
+        # Verdicts and standings become visible in one step, and only when every check has passed.
+        publication = Publication(lake)
+        run = stage_day(publication, lake, day, pulled, results, settings)
         if report:
             report("standings", 0, 0)
-        publish_standings(lake, settings)
+        stage_standings(publication, lake, settings)
+        publication.commit()
+        shutil.rmtree(staging_of(lake, day), ignore_errors=True)
+        _forget_old_warehouses(lake)
         return run
 
 
-def standings_name(lake: Lake, settings: NightSettings) -> str:
-    """The name of the warehouse file that the published verdicts give: the newest day and a hash of all that goes into it."""
+def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:
+    """A day that was published with games is never replaced by one without: rather yesterday's boards than empty ones."""
+    if not lake.run_file(day).exists():
+        return
+    verdicts = read_run(lake, day)["verdicts"]
+    before = verdicts["verified"] + verdicts["flagged"] + verdicts["copy"]
+    if before:
+        raise DayWouldBeEmptied(
+            f"{lake.day('logs', day)}: {day} was published with {before} games, now none of its {len(pulled.files)} files holds one"
+            f" that can be read; land them again, or delete {lake.day('verdicts', day)} and {lake.day('runs', day)} if the day is to go"
+        )
+
+
+def stage_standings(
+    publication: Publication, lake: Lake, settings: NightSettings, rebuild: bool = False
+) -> dict[str, int] | None:
+    """Stage the warehouse that the verdicts of ``publication`` give, and CURRENT with its name; returns rows by table.
+
+    A warehouse that was built from the very same inputs is kept (then None is returned) unless ``rebuild`` asks for a new one.
+    Readers hold the file they have until they look at CURRENT again.  Raises CheckFailed.
+    """
+    days = publication.verdict_days()
+    name = _warehouse_name(publication, lake, days, settings)
+    target = lake.warehouse / name
+    rows: dict[str, int] | None = None
+    if rebuild or not target.exists():
+        rows = build_warehouse(
+            publication.stage(target), [str(publication.newest(lake.verdict_file(day))) for day in days],
+            players_csv=settings.players_file, tiers_csv=settings.tiers_file,
+            settings=StandingsSettings(ai_in_percentile=settings.ai_in_percentile, as_of=days[-1] if days else None),
+            memory_limit=settings.memory_limit, threads=settings.threads,
+        )  # fmt: skip
+    publication.stage(lake.warehouse / "CURRENT").write_text(name + "\n", "utf-8")
+    return rows
+
+
+def _warehouse_name(publication: Publication, lake: Lake, days: list[date], settings: NightSettings) -> str:
+    """The newest day and a hash of all that goes into the warehouse: the runs, the reference tables, the statements, settings."""
     digest = hashlib.sha256()
-    days = lake.published_days()
     for day in days:
-        digest.update(lake.run_file(day).read_bytes())
+        digest.update(publication.newest(lake.run_file(day)).read_bytes())
     for path in (settings.players_file, settings.tiers_file, *sorted((Path(__file__).parent / "sql").rglob("*.sql"))):
         digest.update(path.read_bytes())
     digest.update(repr(settings.ai_in_percentile).encode())
     return f"{days[-1] if days else 'empty'}-{digest.hexdigest()[:16]}.duckdb"
 
 
-def publish_standings(lake: Lake, settings: NightSettings, rebuild: bool = False) -> dict[str, int] | None:
-    """Build the warehouse from the published verdicts and let CURRENT name it; returns rows by table.
-
-    A warehouse that was built from the very same inputs is kept (None is returned) unless ``rebuild`` asks for a new one.
-    Readers hold the old file until they look at CURRENT again.  Raises CheckFailed, and then CURRENT stays as it is.
-    """
-    lake.warehouse.mkdir(parents=True, exist_ok=True)
-    name = standings_name(lake, settings)
-    target = lake.warehouse / name
-    rows: dict[str, int] | None = None
-    if rebuild or not target.exists():
-        aside = lake.warehouse / f".{name}.writing"
-        aside.unlink(missing_ok=True)
-        days = lake.published_days()
-        rows = build_warehouse(
-            aside, [str(lake.verdict_file(day)) for day in days], players_csv=settings.players_file,
-            tiers_csv=settings.tiers_file,
-            settings=StandingsSettings(ai_in_percentile=settings.ai_in_percentile, as_of=days[-1] if days else None),
-            memory_limit=settings.memory_limit, threads=settings.threads,
-        )  # fmt: skip
-        aside.replace(target)
-    write_atomically(lake.warehouse / "CURRENT", name + "\n")
-    _forget_old_warehouses(lake, name)
+def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
+    """Build the warehouse again from the published verdicts and publish it; rows by table.  Raises CheckFailed, NightRunning."""
+    with lake.lock():
+        recover(lake)
+        publication = Publication(lake)
+        rows = stage_standings(publication, lake, settings, rebuild=True) or {}
+        publication.commit()
+        _forget_old_warehouses(lake)
     return rows
 
 
-def _forget_old_warehouses(lake: Lake, current: str) -> None:
+def _forget_old_warehouses(lake: Lake) -> None:
     """Keep the newest two besides the current one: somebody may still be reading them."""
-    others = [p for p in lake.warehouse.glob("*.duckdb") if p.name != current and not p.name.startswith(".")]
+    current = lake.current_warehouse()
+    others = [p for p in lake.warehouse.glob("*.duckdb") if p != current]
     others.sort(key=lambda p: (p.stat().st_mtime_ns, p.name))
     for path in others[:-2]:
         path.unlink()
-
-
-def flag_counts(run: dict[str, Any]) -> Counter[str]:
-    """Flagged games by reason, as run.json has them."""
-    return Counter(run["reasons"])
 
 
 def read_run(lake: Lake, day: date) -> dict[str, Any]:

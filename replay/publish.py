@@ -75,12 +75,12 @@ def parts_of(staging: Path, results: list[ShardResult]) -> list[_Part]:
     return parts
 
 
-def publish_day(
-    lake: Lake, day: date, pulled: Pulled, results: list[ShardResult], settings: NightSettings
+def stage_day(
+    publication: Publication, lake: Lake, day: date, pulled: Pulled, results: list[ShardResult], settings: NightSettings
 ) -> dict[str, Any]:
-    """Publish a verified day and restate the days that its uploads touch; returns run.json's content.
+    """Stage a verified day's files and those of the days that its uploads touch; returns run.json's content.
 
-    Raises CountsDoNotAddUp when a record is missing from the rows; then nothing is published.
+    Raises CountsDoNotAddUp when a record is missing from the rows; then nothing may be published.
     """
     import duckdb
 
@@ -90,7 +90,6 @@ def publish_day(
     con = duckdb.connect(config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})})
     con.execute("set TimeZone = 'UTC'")
     elsewhere, relations = _relate(con, lake, day, parts)
-    publication = Publication(lake)
     verdicts = publication.stage(lake.verdict_file(day))
     write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day)
     quarantine = publication.stage(lake.quarantine_file(day))
@@ -101,7 +100,6 @@ def publish_day(
         _restate(con, lake, other, elsewhere[other], relations, publication)
     publication.stage(lake.run_file(day)).write_text(_as_text(run), "utf-8")
     con.close()
-    publication.commit()
     return run
 
 
@@ -171,15 +169,13 @@ def uploads_of(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
 
 def write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date) -> None:
     """One file in the order of files and lines, in row groups of ROW_GROUP rows whatever the shards were."""
-    rows_of: dict[str, set[int]] = {}
-    for _, file, line in relations:
-        rows_of.setdefault(file, set()).add(line)
+    touched = {(file, line) for _, file, line in relations}
     with pq.ParquetWriter(path, VERDICT_SCHEMA, compression="zstd", compression_level=1) as writer:
         waiting: list[pa.Table] = []
         size = 0
         for part in parts:
             for batch in part.batches():
-                table = pa.Table.from_batches([_apply(batch, rows_of.get(part.name, set()), relations, day)])
+                table = pa.Table.from_batches([_apply(batch, touched, relations, day)])
                 waiting.append(table.cast(VERDICT_SCHEMA))
                 size += len(table)
                 while size >= ROW_GROUP:
@@ -190,12 +186,14 @@ def write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Rel
             writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
 
 
-def _apply(batch: pa.RecordBatch, lines: set[int], relations: dict[Identity, Relation], day: date) -> pa.RecordBatch:
-    """The batch with the relations of its rows applied; the same object when there are none."""
-    if not lines:
-        return batch
+def _apply(
+    batch: pa.RecordBatch, touched: set[tuple[str, int]], relations: dict[Identity, Relation], day: date
+) -> pa.RecordBatch:
+    """The batch with the rows at ``touched`` (file, line) as their relations, or the lack of one, make them."""
     source = batch.column("source_line").to_numpy()
-    here = [int(row) for row in np.flatnonzero(np.isin(source, list(lines)))]
+    likely = np.flatnonzero(np.isin(source, [line for _, line in touched]))
+    # Files have lines of the same number: only both together name a row.
+    here = [int(row) for row in likely if (batch.column("source_file")[int(row)].as_py(), int(source[row])) in touched]
     if not here:
         return batch
     changes: dict[int, dict[str, Any]] = {}
@@ -217,13 +215,8 @@ def _restate(
 ) -> None:  # fmt: skip
     """Stage another day's verdicts again when the relations of its uploads changed, and its run.json with them."""
     table = pq.read_table(lake.verdict_file(day))
-    lines: dict[str, set[int]] = {}
-    for _, file, line in touched:
-        lines.setdefault(file, set()).add(line)
-    batches = []
-    for batch in table.to_batches(ROW_GROUP):
-        wanted = set().union(*lines.values())
-        batches.append(_apply(batch, wanted, relations, day).cast(VERDICT_SCHEMA))
+    places = {(file, line) for _, file, line in touched}
+    batches = [_apply(batch, places, relations, day).cast(VERDICT_SCHEMA) for batch in table.to_batches(ROW_GROUP)]
     restated = pa.Table.from_batches(batches, VERDICT_SCHEMA)
     if restated.select(_DECIDED).equals(table.select(_DECIDED)):
         return

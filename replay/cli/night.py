@@ -29,8 +29,8 @@ def nightly(
 ) -> None:
     """Verify one day of uploads and publish verdicts and standings.
 
-    Exit code 0 when the night was published (flagged games are part of a good night), 1 when the day received nothing or a
-    check failed, 2 when something cannot be read.
+    Exit code 0 when the night was published (flagged games are part of a good night), 1 when the day received nothing, no
+    record of it could be read or a check failed, 2 when rules, challenges or files cannot be read.
     """
     from replay.lake import Lake
 
@@ -42,6 +42,10 @@ def nightly(
         common.print_json(run)
     else:
         show_run(run, lake)
+    if run["records"] and run["quarantined"] == run["records"]:
+        # Published, so that the quarantine can be looked at, but no good night.
+        typer.echo(f"replay: {day}: none of {run['records']:,} records could be read, look at the quarantine", err=True)
+        raise typer.Exit(1)
 
 
 def run_with_progress(lake: Any, day: Any, settings: Any, allow_empty: bool = False) -> dict[str, Any]:
@@ -88,15 +92,11 @@ def rebuild(
     lake: common.LakeOption, players: common.PlayersOption = None, as_json: common.JsonOption = False
 ) -> None:
     """Make the warehouse again from the published verdicts, equal in content."""
-    from replay.lake import Lake, recover
-    from replay.night import publish_standings
+    from replay.lake import Lake
+    from replay.night import rebuild_standings
 
-    settings = common.load_settings(players=players).night()
-    place = Lake(lake)
-    with place.lock():
-        recover(place)
-        rows = publish_standings(place, settings, rebuild=True) or {}
-        name = place.current_warehouse().name
+    rows = rebuild_standings(Lake(lake), common.load_settings(players=players).night())
+    name = Lake(lake).current_warehouse().name
     if as_json:
         common.print_json({"warehouse": name, "rows": rows})
         return

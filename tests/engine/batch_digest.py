@@ -1,6 +1,7 @@
 """Replays seeded games, compares them with the slow twin and prints a hash of all results.
 
-``python -m tests.engine.batch_digest 20`` takes 20 games of each setting.  Tests run it in fresh processes: with other hash seeds, with numba's bounds check, with compilation off.
+``python -m tests.engine.batch_digest 20`` takes 20 games of each setting.  Tests run it in fresh processes: with other hash
+seeds, with numba's bounds check, with compilation off.
 """
 
 from __future__ import annotations
@@ -55,4 +56,4 @@ def digest(games: int) -> str:
 
 if __name__ == "__main__":
     checked = bool(numba.config.DISABLE_JIT) or bounds_are_checked()
-    print(digest(int(sys.argv[1])), "checked" if checked else "unchecked")
+    sys.stdout.write(f"{digest(int(sys.argv[1]))} {'checked' if checked else 'unchecked'}\n")

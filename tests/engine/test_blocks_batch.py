@@ -324,8 +324,10 @@ print(compile_function(caller, fingerprint(fake_kernel))(np.arange(4)))
 
 
 def test_the_cache_knows_the_kernel_and_the_bounds_check(tmp_path: Path) -> None:
-    """Numba's cache looks at the calling function's own file only: a kernel that changed beside it must not stay as it was,
-    and code compiled without the bounds check must not pass for code with it."""
+    """A kernel that changed must not stay as it was, nor code without the bounds check pass for code with it.
+
+    Numba's cache by itself looks at nothing but the file of the calling function.
+    """
     (tmp_path / "fake_caller.py").write_text(FAKE_CALLER, "utf-8")
     env = clean_environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 

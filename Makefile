@@ -1,0 +1,38 @@
+# Everything is set up by itself: the first target that needs it makes .venv and installs the versions of constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check lint types layers bench twin clean
+
+demo: $(STAMP)  ## three days of simulated uploads, verified and held against the truth
+	$(BIN)/replay demo --fresh
+
+test: $(STAMP)  ## all tests
+	$(BIN)/pytest
+
+check: lint types layers test  ## what must be clean before a change lands
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+layers: $(STAMP)
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## the figures, one table
+	$(BIN)/python -m benchmarks
+
+twin: $(STAMP)  ## kernel, interpreted engine and slow twin on 100,000 games
+	REPLAY_TWIN_GAMES=100000 $(BIN)/pytest tests/engine/test_blocks_twin.py
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) demo-lake bench-data .pytest_cache .mypy_cache .ruff_cache .hypothesis
