@@ -27,7 +27,13 @@ SQL = Path(__file__).parent / "sql"
 SEEDS = Path(__file__).parent.parent / "seeds"
 BARE = ("bare_day_ranks", "bare_totals", "bare_month_totals")
 # The checks that ask only for what a table of daily bests alone can answer.
-NEEDS_GAMES = ("assert_counted_rows", "assert_eligible_games", "assert_daily_best_", "assert_challenge_status", "assert_publication")
+NEEDS_GAMES = (
+    "assert_counted_rows",
+    "assert_eligible_games",
+    "assert_daily_best_",
+    "assert_challenge_status",
+    "assert_publication",
+)
 
 
 def make_daily_bests(path: Path, players: int, days: int, memory_limit: str) -> None:

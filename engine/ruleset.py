@@ -56,7 +56,7 @@ class Section:
         """The sub-table ``key``."""
         return Section(self.source, f"{self.name}.{key}" if self.name else key, self.take(key, dict))
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
         """All keys of this table in the file's order."""
         return list(self._table)
 

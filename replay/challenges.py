@@ -99,7 +99,9 @@ def load_challenges(path: Path | None = None, rulebook: Rulebook | None = None) 
             except ValueError as error:
                 raise ReferenceDataError(f"{where}: {error}") from error
             if row.mode not in known.continues:
-                raise ReferenceDataError(f"{where}: mode {row.mode!r} is not one of rules {row.rules}: {', '.join(known.continues)}")
+                raise ReferenceDataError(
+                    f"{where}: mode {row.mode!r} is not one of rules {row.rules}: {', '.join(known.continues)}"
+                )
         rows[row.game, row.challenge] = row
     return ChallengeTable(rows)
 

@@ -69,7 +69,8 @@ def caption(row: TraceRow) -> str:
     if row.token == CONTINUE:
         return f"Move {row.number:,} continues the game: the board is emptied. The score stays {row.score:,}."
     emptied = f" It empties {_line_names(row)}." if row.lines else ""
-    return f"Move {row.number:,} ({row.token}) places {row.piece}.{emptied} It brings {row.gain:,} points, the score is {row.score:,}."
+    placed = f"Move {row.number:,} ({row.token}) places {row.piece}.{emptied}"
+    return f"{placed} It brings {row.gain:,} points, the score is {row.score:,}."
 
 
 def wrong_words(dispute: Dispute) -> str:
@@ -136,7 +137,7 @@ class _Terminal:
         """The hand drawn beside the board: names, then shapes."""
         columns: list[list[str]] = []
         for slot, name in enumerate(row.hand, start=1):
-            title = f"{slot} {name or 'none'}"
+            title = f"{slot}: {name or 'none'}"
             shape = rules.shapes[rules.shape_index[name]] if name else None
             drawn = [
                 "".join(self.glyphs[CELL] if mask >> c & 1 else "  " for c in range(shape.width)) for mask in shape.rows
@@ -166,7 +167,7 @@ def render_terminal(dispute: Dispute, console: Console, first: int | None = None
     out.line((f"{'':14}{'uploaded':>20}{'replayed':>20}", "dim"))
     for name, claim, found, same in claims(dispute):
         out.line((f"{name:14}{claim:>20}{found:>20}", ""), ("" if same is not False else "   differs", "bold red"))
-    if dispute.rules is None or dispute.total == 0 and dispute.start() is None:
+    if dispute.rules is None or (dispute.total == 0 and dispute.start() is None):
         return
     names = [f"{out.glyphs[kind]} {name}" for kind, name in CELL_NAMES.items() if kind not in _ILLEGAL_GLYPHS or verdict.fault]
     out.line(("", ""))

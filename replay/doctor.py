@@ -75,10 +75,18 @@ def _lake(lake: Lake) -> list[Finding]:
     span = f"{days[0]} to {days[-1]}" if days else "none"
     findings.append(("published days", bool(days), f"{len(days)}: {span}"))
     changed = [str(day) for day in days if not _inputs_unchanged(lake, day)]
-    findings.append(("landed logs", not changed, f"changed since their night: {', '.join(changed)}" if changed else "as their nights read them"))
+    findings.append(
+        (
+            "landed logs",
+            not changed,
+            f"changed since their night: {', '.join(changed)}" if changed else "as their nights read them",
+        )
+    )
     try:
         path = lake.current_warehouse()
-        findings.append(("standings", path.is_file(), path.name if path.is_file() else f"{path.name} is missing, run `replay rebuild`"))
+        findings.append(
+            ("standings", path.is_file(), path.name if path.is_file() else f"{path.name} is missing, run `replay rebuild`")
+        )
     except InputError as error:
         findings.append(("standings", False, str(error)))
     left = lake.staging.is_dir() and any(lake.staging.iterdir())

@@ -1,4 +1,4 @@
-"""The lake's folders and how things are published in them: written aside, then renamed, through a journal that survives a kill."""
+"""The lake's folders, and how things are published in them: written aside, then renamed by a journal that survives a kill."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ class Lake:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise NightRunning(f"{self.root}: another night is writing to this lake, run this one again when it is done") from error
+                raise NightRunning(
+                    f"{self.root}: another night is writing to this lake, run this one again when it is done"
+                ) from error
             yield
 
 
@@ -111,7 +113,9 @@ class Publication:
 
     def verdict_days(self) -> list[date]:
         """Days that have verdicts once this is committed, oldest first."""
-        staged = {date.fromisoformat(t.parent.name.removeprefix("day=")) for t in self._staged if t.parent.parent.name == "verdicts"}
+        staged = {
+            date.fromisoformat(t.parent.name.removeprefix("day=")) for t in self._staged if t.parent.parent.name == "verdicts"
+        }
         return sorted({*self._lake.published_days(), *staged})
 
     def commit(self) -> None:

@@ -86,7 +86,7 @@ def _open(path: Path) -> BinaryIO:
         import zstandard
 
         reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(path.open("rb"), read_across_frames=True)
-        return io.BufferedReader(reader)  # type: ignore[return-value,arg-type]
+        return io.BufferedReader(reader)
     return path.open("rb")
 
 

@@ -114,7 +114,9 @@ class _Stream:
             yield from self._source
 
 
-def read_chunks(path: Path, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES) -> Iterator[tuple[Chunk, int]]:
+def read_chunks(
+    path: Path, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES
+) -> Iterator[tuple[Chunk, int]]:
     """Chunks of whole lines of a file (or of its bytes ``start`` to ``end``, which must begin a line), with the bytes consumed.
 
     Memory stays bounded whatever the lines: one that outgrows the record limit is counted and dropped as it comes.
@@ -237,7 +239,7 @@ def _read_carefully(
 def _empty_batch(quarantined: list[Quarantined], scanned: int) -> RecordBatch:
     none, nothing = np.zeros(0, np.int64), np.zeros(0, np.uint8)
     return RecordBatch(
-        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, {name: none for name in NUMBER_FIELDS}, none,
+        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, dict.fromkeys(NUMBER_FIELDS, none), none,
         quarantined, scanned, len(quarantined),
     )  # fmt: skip
 

@@ -163,8 +163,9 @@ def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:
     before = verdicts["verified"] + verdicts["flagged"] + verdicts["copy"]
     if before:
         raise DayWouldBeEmptied(
-            f"{lake.day('logs', day)}: {day} was published with {before} games, now none of its {len(pulled.files)} files holds one"
-            f" that can be read; land them again, or delete {lake.day('verdicts', day)} and {lake.day('runs', day)} if the day is to go"
+            f"{lake.day('logs', day)}: {day} was published with {before} games, now none of its {len(pulled.files)} files"
+            f" holds one that can be read; land them again, or delete"
+            f" {lake.day('verdicts', day)} and {lake.day('runs', day)} if the day is to go"
         )
 
 

@@ -21,13 +21,13 @@ BATCH_ROWS = 32_768
 _NO_TIME = -(2**63)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _scan_times(data, starts, ends, out):  # type: ignore[no-untyped-def]
     for row in range(len(starts)):
         out[row] = sk.scan_time(data, starts[row], ends[row]) if starts[row] >= 0 else -(2**63)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _check_rows(  # type: ignore[no-untyped-def]
     kind, kind_starts, kind_ends, nation, nation_starts, nation_ends, game, game_starts, game_ends, started, finished,
     uploaded, nations, fine,
@@ -40,7 +40,7 @@ def _check_rows(  # type: ignore[no-untyped-def]
             )  # fmt: skip
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _mark_foreign(data, starts, ends, fine):  # type: ignore[no-untyped-def]
     """Rows with a byte beyond ASCII must be looked at one by one: Parquet readers do not check UTF-8."""
     for row in range(len(starts)):
@@ -159,7 +159,7 @@ def text_column(column: pa.Array) -> TextColumn:
 
 
 def _finish(batch: pa.RecordBatch, texts: dict[str, TextColumn], numbers: dict[str, Ints], fine: np.ndarray) -> RecordBatch:
-    """Judge the rows that are not plainly fine one by one; what they hold stays where it is, only times may have to be filled in."""
+    """Judge the rows that are not plainly fine one by one; their texts stay where they are, times may be filled in."""
     quarantined: list[Quarantined] = []
     for row in np.flatnonzero(~fine):
         try:
@@ -187,10 +187,12 @@ def _all_careful(batch: pa.RecordBatch) -> RecordBatch:
         except MalformedRecord as problem:
             quarantined.append(Quarantined(row + 1, problem.code, str(problem), _game_id(batch, row)))
         else:
-            quarantined.append(Quarantined(row + 1, "wrong_type", f"a column has a type that no record has: {batch.schema.types}"))
+            quarantined.append(
+                Quarantined(row + 1, "wrong_type", f"a column has a type that no record has: {batch.schema.types}")
+            )
     none, nothing = np.zeros(0, np.int64), np.frombuffer(b"", np.uint8)
     return RecordBatch(
-        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, {name: none for name in NUMBER_FIELDS}, none,
+        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, dict.fromkeys(NUMBER_FIELDS, none), none,
         quarantined, batch.num_rows, batch.num_rows,
     )  # fmt: skip
 
@@ -208,7 +210,9 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
                 try:
                     value = format_time(value * unit if unit else value // 1000)
                 except OverflowError as error:
-                    raise MalformedRecord("wrong_value", f"field {name} is {value} {column.type.unit}, beyond the year 9999") from error
+                    raise MalformedRecord(
+                        "wrong_value", f"field {name} is {value} {column.type.unit}, beyond the year 9999"
+                    ) from error
             found[name] = value
             continue
         try:

@@ -19,7 +19,14 @@ from engine import ENGINE_VERSION
 from replay.errors import CountsDoNotAddUp
 from replay.lake import Lake, Publication
 from replay.relations import (
-    KEY_COLUMNS, UPLOAD_COLUMNS, Identity, Relation, apply_relation, identities, related_elsewhere, resolve,
+    KEY_COLUMNS,
+    UPLOAD_COLUMNS,
+    Identity,
+    Relation,
+    apply_relation,
+    identities,
+    related_elsewhere,
+    resolve,
 )  # fmt: skip
 from replay.shards import ShardResult
 from replay.verdict import PROCESSING_VERSION
@@ -32,7 +39,13 @@ if TYPE_CHECKING:
 
 ROW_GROUP = 131_072
 QUARANTINE_SCHEMA = pa.schema(
-    [("game_id", pa.string()), ("code", pa.string()), ("reason", pa.string()), ("source_file", pa.string()), ("source_line", pa.int64())]
+    [
+        ("game_id", pa.string()),
+        ("code", pa.string()),
+        ("reason", pa.string()),
+        ("source_file", pa.string()),
+        ("source_line", pa.int64()),
+    ]
 )
 _DECIDED = ("verdict", "counted", "reason_codes", "reasons", "suspicions", "evidence", "copy_of")
 
@@ -87,7 +100,9 @@ def stage_day(
     from replay.night import staging_of
 
     parts = parts_of(staging_of(lake, day), results)
-    con = duckdb.connect(config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})})
+    con = duckdb.connect(
+        config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})}
+    )
     con.execute("set TimeZone = 'UTC'")
     elsewhere, relations = _relate(con, lake, day, parts)
     verdicts = publication.stage(lake.verdict_file(day))
@@ -130,7 +145,9 @@ def _relate(
 
 def _keys(parts: list[_Part]) -> np.ndarray:
     """The parts' keys, KEY_COLUMNS x rows."""
-    return np.concatenate([np.load(part.stem.with_suffix(".keys.npy")) for part in parts] or [np.zeros((3, 0), np.uint64)], axis=1)
+    return np.concatenate(
+        [np.load(part.stem.with_suffix(".keys.npy")) for part in parts] or [np.zeros((3, 0), np.uint64)], axis=1
+    )
 
 
 def repeated_rows(parts: list[_Part], elsewhere: pa.Table | None) -> np.ndarray:
@@ -231,16 +248,16 @@ def _count_verdicts(con: duckdb.DuckDBPyConnection, verdicts: Path) -> dict[str,
     """The parts of run.json that are counted from the verdict file as it was written."""
     from replay.relations import SQL
 
-    con.execute(f"create or replace temp view verdicts as select * from read_parquet('{str(verdicts).replace(chr(39), chr(39) * 2)}')")
+    con.execute(
+        f"create or replace temp view verdicts as select * from read_parquet('{str(verdicts).replace(chr(39), chr(39) * 2)}')"
+    )
     row = con.execute((SQL / "count_verdicts.sql").read_text("utf-8"))
     names = [column[0] for column in row.description or ()]
     counted = dict(zip(names, row.fetchall()[0], strict=True))
     lists = {
-        name: {code: n for code, n in con.execute(
-            f"select code, count(*) from (select unnest({name}) as code from verdicts where verdict <> 'copy') group by code order by code"
-        ).fetchall()}
+        name: dict(con.execute((SQL / "count_codes.sql").read_text("utf-8").format(column=name)).fetchall())
         for name in ("reason_codes", "suspicions")
-    }  # fmt: skip
+    }
     con.execute("drop view verdicts")
     return {"verdicts": counted, "reasons": lists["reason_codes"], "suspicions": lists["suspicions"]}
 

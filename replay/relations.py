@@ -45,7 +45,7 @@ class Relation:
 
 
 def resolve(con: duckdb.DuckDBPyConnection, uploads: pa.Table) -> dict[Identity, Relation]:
-    """Relations by (day, file, line) among ``uploads``: UPLOAD_COLUMNS and ``day`` (date32).  Uploads without any are left out."""
+    """Relations by (day, file, line) among ``uploads`` (UPLOAD_COLUMNS and ``day``, date32); uploads without any are not in it."""
     con.register("uploads_in", uploads)
     con.execute(
         "create or replace temp view uploads as"
@@ -78,9 +78,7 @@ def _relation(row: dict[str, Any]) -> Relation:
     )  # fmt: skip
 
 
-def related_elsewhere(
-    con: duckdb.DuckDBPyConnection, keys: pa.Table, files: Sequence[tuple[date, Path]]
-) -> pa.Table | None:
+def related_elsewhere(con: duckdb.DuckDBPyConnection, keys: pa.Table, files: Sequence[tuple[date, Path]]) -> pa.Table | None:
     """The uploads of other days that are related to ``keys`` (KEY_COLUMNS), directly or through one another.
 
     ``files`` are the verdict files of the other days.  The table has UPLOAD_COLUMNS and ``day``; None when there are no files.

@@ -10,7 +10,6 @@ import engine
 from engine.blocks.rules import BlocksRules, load_rules
 from engine.ruleset import RulesError
 from replay.errors import ReferenceDataError
-from replay.record import GAMES
 
 BUILT_IN = Path(engine.__file__).parent
 LOADERS = {"blocks": load_rules}

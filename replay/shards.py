@@ -145,7 +145,8 @@ class _Writer:
     """An Arrow stream that is opened by its first batch, whose dictionaries decide its schema."""
 
     def __init__(self, sink: pa.NativeFile) -> None:
-        self._sink, self._writer = sink, None
+        self._sink = sink
+        self._writer: Any = None
 
     def __enter__(self) -> _Writer:
         return self

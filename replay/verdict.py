@@ -126,9 +126,7 @@ def in_order(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
     return tuple(sorted(reasons, key=lambda reason: REASON_CODES.index(reason.code)))
 
 
-def judge(
-    record: Record, rulebook: Rulebook, challenges: ChallengeTable, settings: JudgeSettings = JudgeSettings()
-) -> Verdict:
+def judge(record: Record, rulebook: Rulebook, challenges: ChallengeTable, settings: JudgeSettings = JudgeSettings()) -> Verdict:
     """Everything that one game says by itself; what needs other games (copies, duplicates, conflicts) is added elsewhere.
 
     Raises MalformedRecord (``wrong_value``) for a mode that the rules do not know: only a rules file lists the modes, so the
@@ -284,9 +282,7 @@ def _mismatches(record: Record, rules: BlocksRules, play: Play, log: bytes) -> l
     return [Reason(code, claim, found, at, None if at is None else token_at(log, at)) for code, claim, found, at in wrong]
 
 
-def _unknown(
-    record: Record, rulebook: Rulebook, rules: BlocksRules | None, challenge: Challenge | None
-) -> tuple[Reason, ...]:
+def _unknown(record: Record, rulebook: Rulebook, rules: BlocksRules | None, challenge: Challenge | None) -> tuple[Reason, ...]:
     reasons = []
     if rules is None:
         known = ", ".join(rulebook.versions(record.game)) or "none"

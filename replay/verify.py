@@ -20,6 +20,7 @@ from engine import ENGINE_VERSION
 from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
 from engine.blocks.batch_kernel import BATCH
 from engine.blocks.rules import BlocksRules
+from engine.blocks.single import Deal
 from engine.outcome import BOARD_EQUAL, END
 from replay.challenges import Challenge, ChallengeTable
 from replay.columns import Ints, Quarantined, RecordBatch
@@ -49,7 +50,7 @@ VERDICT_SCHEMA = pa.schema(
 _LOW_CARDINALITY = ("game", "mode", "rules", "challenge", "player_kind", "nation", "platform", "app_version")
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _gather(data, starts, ends, offsets, out):  # type: ignore[no-untyped-def]
     for row in range(len(starts)):
         at = np.uint64(offsets[row])
@@ -58,7 +59,7 @@ def _gather(data, starts, ends, offsets, out):  # type: ignore[no-untyped-def]
             at += np.uint64(1)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _mix_text(data, starts, ends, keys):  # type: ignore[no-untyped-def]
     """Fold a text column into 64-bit keys, one a row; a text's length is part of it."""
     for row in range(len(starts)):
@@ -85,7 +86,7 @@ def arrow_text(column: TextColumn) -> pa.Array:
 
 @dataclass
 class VerifiedBatch:
-    """Verdict rows in the input's order, and what was set aside; ``keys`` (games x 3, uint64) are upload, attempt and log keys."""
+    """Verdict rows (VERDICT_SCHEMA, texts as dictionaries) in the input's order, and what was set aside."""
 
     rows: pa.RecordBatch
     quarantined: list[Quarantined]
@@ -221,7 +222,9 @@ class Verifier:
     ) -> None:  # fmt: skip
         """Replay all games of one rules version."""
         moves = batch.texts["moves"]
-        deals, deal_of, longest = [], np.zeros(len(combinations), np.int64), []
+        deals: list[Deal] = []
+        longest: list[int] = []
+        deal_of = np.zeros(len(combinations), np.int64)
         continues = np.zeros(len(combinations), np.int64)
         select = np.flatnonzero(np.isin(codes, members)) if len(members) < len(combinations) else np.arange(len(codes))
         sizes = np.zeros(len(combinations), np.int64)
@@ -249,9 +252,7 @@ class Verifier:
             columns[name] = pa.array(numbers[name])
         flagged = np.zeros(size, np.bool_)
         flagged[list(judged)] = [v.verdict == "flagged" for v in judged.values()]
-        columns["verdict"] = pa.DictionaryArray.from_arrays(
-            pa.array(flagged.astype(np.int32)), pa.array(["verified", "flagged"])
-        )
+        columns["verdict"] = pa.DictionaryArray.from_arrays(pa.array(flagged.astype(np.int32)), pa.array(["verified", "flagged"]))
         columns["counted"] = pa.array(standing & ~flagged)
         columns["moves_received"] = pa.array(_received(result, judged))
         columns["suspicions"] = _lists(size, self._suspicions(batch, result, judged))
@@ -280,9 +281,7 @@ class Verifier:
         for row in np.flatnonzero(fast | unfinished):
             found = ("superhuman_pace",) * bool(fast[row]) + ("unfinished",) * bool(unfinished[row])
             signs[int(row)] = found
-        for row, verdict in judged.items():
-            signs[row] = verdict.suspicions
-        return signs
+        return signs | {row: verdict.suspicions for row, verdict in judged.items()}
 
 
 def _by_rules(combinations: list[_Combination]) -> Iterator[tuple[BlocksRules, list[int]]]:

@@ -93,7 +93,7 @@ UNCOUNTED_WORDS: dict[str, Callable[[Verdict], str]] = {
     "mode": lambda v: f"it is a {_say(v.mode)} game and not one of the challenge's own mode" if v.mode
     else "it was not played in the challenge's own mode",
     "rules": lambda v: f"it was played under rules {_say(v.rules)}, which are not the challenge's own",
-    "undated": lambda v: f"{_say(v.challenge)} is not the challenge of a day",
+    "undated": lambda v: f"its challenge, {_say(v.challenge)}, is not that of a day",
 }  # fmt: skip
 
 VERDICT_WORDS: dict[str, Callable[[_Told], list[str]]] = {
@@ -123,6 +123,11 @@ def _at(move: int | None, token: str | None) -> str:
     return f"move {move + 1:,}" + (f" ({visible(token)})" if token else "")
 
 
+def _capital(text: str) -> str:
+    # str.capitalize() would also change the case of a token.
+    return text[:1].upper() + text[1:]
+
+
 def _mismatch(what: str) -> Callable[[Reason, _Told], list[str]]:
     def say(reason: Reason, told: _Told) -> list[str]:
         if reason.move is None:
@@ -149,7 +154,7 @@ def _board_words(reason: Reason, told: _Told) -> list[str]:
     claimed = str(reason.claimed)
     after = "before any move" if reason.move is None else f"after the last one, {_at(reason.move, reason.token)}"
     if told.rules is None:
-        return [f"The final board that was uploaded is {_say(claimed)}; it is {_say(reason.found)} {after}. {_say(reason.found)}."]
+        return [f"The final board that was uploaded is {_say(claimed)}; in the replay it is {_say(reason.found)} {after}."]
     cells = differing_cells(claimed, str(reason.found), told.rules)
     if cells is None:
         return [f"The final board that was uploaded, {_say(claimed)}, cannot be read as a board of this game."]
@@ -180,7 +185,7 @@ def fault_words(fault: Fault, token: str | None) -> str:
     _, same, detail = fault.text.partition(f"{token!r} ")
     if same and fault.kind != "bad_token":
         plain = f"cannot be played: it {visible(detail, 160)}"
-    return f"{_at(fault.move, token).capitalize()} {plain}."
+    return f"{_capital(_at(fault.move, token))} {plain}."
 
 
 def _illegal_words(reason: Reason, told: _Told) -> list[str]:
@@ -236,12 +241,12 @@ REASON_WORDS: dict[str, Callable[[Reason, _Told], list[str]]] = {
         f"The game was uploaded as attempt {_say(reason.claimed)}; in a daily challenge the {_say(reason.found)}."
     ],
     "duplicate_attempt": lambda reason, told: [
-        f"A different game was uploaded for the same player, challenge and attempt ({_say(reason.found)}); the one that was "
-        "uploaded first stands."
+        f"This attempt was uploaded as more than one game: {visible(str(reason.found), 160)}. The one that was uploaded first "
+        "stands."
     ],
     "outside_challenge_day": _day_words,
     "conflicting_upload": lambda reason, told: [
-        f"Other contents were uploaded under the same game id ({_say(reason.found)}); only the first upload of one player can "
+        f"The game id does not name one game: {visible(str(reason.found), 160)}. Only the first upload of one player can "
         "stand, and none when they come from different players."
     ],
     "truncated_log": lambda reason, told: [
@@ -249,7 +254,7 @@ REASON_WORDS: dict[str, Callable[[Reason, _Told], list[str]]] = {
         "more legal move it gives exactly what was uploaded, so the last move seems to be missing from the upload."
     ],
     "challenge": lambda reason, told: [
-        (f"{_at(reason.move, reason.token).capitalize()} cannot be played because " if reason.move is not None else "")
+        (f"{_capital(_at(reason.move, reason.token))} cannot be played because " if reason.move is not None else "")
         + f"the challenge cannot be played as it is listed: {visible(str(reason.found), 160)}."
     ],
 }  # fmt: skip
@@ -263,7 +268,19 @@ def _evidence_words(key: str, value: Any, told: _Told) -> list[str]:
         ]
     if key == "missing_moves":
         return [f"The missing move can be {' or '.join(map(_say, value))}."]
+    if key == "copied_log":
+        # Told with the suspicion of that name.
+        return []
     return [f"Noted beside it, {_say(key).replace('_', ' ')}: {_say(value)}."]
+
+
+def _copied_words(told: _Told) -> list[str]:
+    known = (told.verdict.evidence or {}).get("copied_log") or {}
+    first = f", as game {_say(known['first_game'])}" if "first_game" in known else ""
+    shared = f"; {_say(known['players'])} players have uploaded it by now" if "players" in known else ""
+    return [
+        f"Another player uploaded the same long list of moves earlier{first}{shared}. That alone stops no game from counting."
+    ]
 
 
 def _pace_words(told: _Told) -> list[str]:
@@ -275,9 +292,7 @@ def _pace_words(told: _Told) -> list[str]:
 
 
 SUSPICION_WORDS: dict[str, Callable[[_Told], list[str]]] = {
-    "copied_log": lambda told: [
-        "Another player uploaded the same long list of moves earlier. That alone stops no game from counting."
-    ],
+    "copied_log": _copied_words,
     "superhuman_pace": _pace_words,
     "unfinished": lambda told: [
         "The game was not over when the log ended: a piece in hand still fitted. What was uploaded is right as far as it goes."

@@ -84,6 +84,10 @@ class BatchReplayer:
             if fast is not None:
                 self._start_board[index] = sum(row << (8 * r) for r, row in enumerate(deal.start))
 
+    def fast_arguments(self) -> tuple[Any, ...]:
+        """What ``replay_all`` of the batch kernel takes of this replayer: the tables of the fast case and the deals."""
+        return (self._tables[0], *self._fast, self._tables[5], self._deal, self._first, self._start_board)
+
     def replay(
         self, logs: TextColumn, deal_index: Ints, continues: Ints, boards: TextColumn, select: Ints, out: BatchResult
     ) -> None:

@@ -145,7 +145,7 @@ def _most_lines(shape: Shape) -> int:
 
 def _modes(section: Section) -> dict[str, int]:
     continues: dict[str, int] = {}
-    for mode in section.keys():
+    for mode in section.names():
         table = section.section(mode)
         continues[mode] = table.integer("continues", 0, 1000)
         table.done()
@@ -156,7 +156,7 @@ def _modes(section: Section) -> dict[str, int]:
 
 def _shapes(section: Section, width: int, height: int) -> tuple[Shape, ...]:
     shapes: list[Shape] = []
-    for name in section.keys():
+    for name in section.names():
         drawing = section.take(name, str)
         lines = drawing.split("/")
         if any(set(line) - {"#", "."} or len(line) != len(lines[0]) for line in lines) or "#" not in drawing:

@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 def standings(
     lake: common.LakeOption,
     day: Annotated[str | None, typer.Option("--day", help="Ranking of one day's challenge.", show_default=False)] = None,
-    nation: Annotated[str | None, typer.Option("--nation", help="A nation's leaderboard, by its two letters.", show_default=False)] = None,
+    nation: Annotated[
+        str | None, typer.Option("--nation", help="A nation's leaderboard, by its two letters.", show_default=False)
+    ] = None,
     month: Annotated[str | None, typer.Option("--month", help="A month's leaderboard, YYYY-MM.", show_default=False)] = None,
     player: Annotated[str | None, typer.Option("--player", help="One player's standing.", show_default=False)] = None,
     digest: Annotated[bool, typer.Option("--digest", help="The weekly digest.")] = False,
@@ -39,6 +41,7 @@ def standings(
     if sum((day is not None, player is not None, digest, nation is not None or month is not None)) > 1:
         raise UsageError("give one of --day, --player, --digest, or --nation and --month together")
     path = Lake(lake).current_warehouse()
+    columns: tuple[str, ...]
     if player is not None:
         found = queries.query_player(path, player)
         if found is None:

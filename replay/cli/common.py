@@ -25,9 +25,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 ChallengesOption = Annotated[
     Path | None, typer.Option("--challenges", help="Challenge table in place of seeds/challenges.csv.", show_default=False)
 ]
-RulesOption = Annotated[Path | None, typer.Option("--rules", help="Folder of rules files in place of the built-in ones.", show_default=False)]
+RulesOption = Annotated[
+    Path | None, typer.Option("--rules", help="Folder of rules files in place of the built-in ones.", show_default=False)
+]
 PlayersOption = Annotated[
-    Path | None, typer.Option("--players", help="Removed and anonymised players, in place of seeds/players.csv.", show_default=False)
+    Path | None,
+    typer.Option("--players", help="Removed and anonymised players, in place of seeds/players.csv.", show_default=False),
 ]
 DayOption = Annotated[str, typer.Option("--day", help="Day, YYYY-MM-DD (UTC).", show_default=False)]
 GameOption = Annotated[str, typer.Option("--game", help="blocks, tetromino or tetcolor.")]

@@ -53,9 +53,7 @@ def simulate(
     common.console().print(out)
 
 
-def run_simulation(
-    lake: Path, days: list[date], games: int, seed: int, forged: float, settings: Any
-) -> SimulationSummary:
+def run_simulation(lake: Path, days: list[date], games: int, seed: int, forged: float, settings: Any) -> SimulationSummary:
     """Simulate with a progress bar on the terminal."""
     from replay.challenges import load_challenges
     from replay.rulebook import load_rulebook
@@ -128,7 +126,9 @@ def _make_room(lake: Path, fresh: bool) -> None:
 
 def _show_nights(out: Any, runs: list[dict[str, Any]]) -> None:
     nights = common.table(
-        "Nights", ("day", "left"), *((name, "right") for name in ("records", "verified", "flagged", "copies", "quarantined", "moves"))
+        "Nights",
+        ("day", "left"),
+        *((name, "right") for name in ("records", "verified", "flagged", "copies", "quarantined", "moves")),
     )
     reasons: dict[str, int] = {}
     for run in runs:
@@ -162,8 +162,12 @@ def _show_truth(out: Any, compared: Any) -> None:
         )
 
 
-def doctor(lake: Annotated[Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)] = None,
-           as_json: common.JsonOption = False) -> None:  # fmt: skip
+def doctor(
+    lake: Annotated[
+        Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)
+    ] = None,
+    as_json: common.JsonOption = False,
+) -> None:
     """Check this installation and, with --lake, what is published there."""
     from replay.doctor import examine
 

@@ -25,9 +25,15 @@ def register(app: typer.Typer) -> None:
 
 
 def game(
-    which: Annotated[str, typer.Argument(metavar="GAME_ID|FILE|-", help="A game of the lake, a file with its record, or - for standard input.")],
-    lake: Annotated[Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)] = None,
-    pick: Annotated[str | None, typer.Option("--pick", help="Game id, for a file that holds several games.", show_default=False)] = None,
+    which: Annotated[
+        str, typer.Argument(metavar="GAME_ID|FILE|-", help="A game of the lake, a file with its record, or - for standard input.")
+    ],
+    lake: Annotated[
+        Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)
+    ] = None,
+    pick: Annotated[
+        str | None, typer.Option("--pick", help="Game id, for a file that holds several games.", show_default=False)
+    ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page here.", show_default=False)] = None,
     first: Annotated[int | None, typer.Option("--from", help="First move to show, from 1.", show_default=False)] = None,
     last: Annotated[int | None, typer.Option("--to", help="Last move to show.", show_default=False)] = None,
@@ -137,9 +143,7 @@ def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> tuple[R
         raise InputError(str(error)) from error
 
 
-def _from_lake(
-    game_id: str, lake: Path, rulebook: Rulebook, table: ChallengeTable
-) -> tuple[Record, Verdict, list[str]]:
+def _from_lake(game_id: str, lake: Path, rulebook: Rulebook, table: ChallengeTable) -> tuple[Record, Verdict, list[str]]:
     """A published game: judged again here, with what the night knew from other games added."""
     from replay.lake import Lake
     from replay.lookup import find_rows, read_uploaded

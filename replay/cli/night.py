@@ -77,7 +77,11 @@ def show_run(run: dict[str, Any], lake: Path) -> None:
     ):  # fmt: skip
         counts.add_row(name, f"{value:,}")
     out.print(counts)
-    for title, key in (("Flags by reason", "reasons"), ("Suspicions", "suspicions"), ("Quarantined by reason", "quarantine_codes")):
+    for title, key in (
+        ("Flags by reason", "reasons"),
+        ("Suspicions", "suspicions"),
+        ("Quarantined by reason", "quarantine_codes"),
+    ):
         if run[key]:
             rows = common.table(title, ("", "left"), ("games", "right"))
             for code, number in sorted(run[key].items(), key=lambda item: (-item[1], item[0])):
@@ -88,9 +92,7 @@ def show_run(run: dict[str, Any], lake: Path) -> None:
     out.print(f"Look next: replay flags --day {run['day']} --lake {lake} | replay standings --lake {lake}")
 
 
-def rebuild(
-    lake: common.LakeOption, players: common.PlayersOption = None, as_json: common.JsonOption = False
-) -> None:
+def rebuild(lake: common.LakeOption, players: common.PlayersOption = None, as_json: common.JsonOption = False) -> None:
     """Make the warehouse again from the published verdicts, equal in content."""
     from replay.lake import Lake
     from replay.night import rebuild_standings

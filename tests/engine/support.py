@@ -104,8 +104,8 @@ def text_column(texts: list[bytes]) -> TextColumn:
 
 
 def replayer(rules: BlocksRules, cases: list[Case]) -> BatchReplayer:
-    """A replayer that knows the deal of each case, in their order."""
-    return BatchReplayer(rules, [case.deal(rules) for case in cases], max((len(case.log) for case in cases), default=0))
+    """A replayer that knows the deal of each case, in their order, laid out no further than its log can go."""
+    return BatchReplayer(rules, [case.deal(rules) for case in cases], [len(case.log) for case in cases])
 
 
 def replay_batch(rules: BlocksRules, cases: list[Case]) -> BatchResult:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
+from engine.blocks.batch_kernel import BATCH
 from engine.blocks.rules import BlocksRules
 from engine.outcome import AFTER_END, BAD_TOKEN, BOARD_EQUAL, END
 from tests.engine.batch_digest import result_bytes
@@ -153,6 +154,25 @@ def test_deals_are_shared_by_index() -> None:
     logs, _, continues, boards = columns(cases)
     batch.replay(logs, np.array(which), continues, boards, np.arange(len(which)), out)
     assert batch_rows(RULES, out) == [by_twin(twin.VALUES["1.2.0"], case) for case in cases]
+
+
+def test_one_length_for_all_deals_or_one_for_each() -> None:
+    whole = replay_batch(RULES, CASES)
+    deals = [case.deal(RULES) for case in CASES]
+    for longest in (max(len(case.log) for case in CASES), [len(case.log) + at % 7 for at, case in enumerate(CASES)]):
+        out = BatchResult.empty(len(CASES))
+        BatchReplayer(RULES, deals, longest).replay(*columns(CASES), np.arange(len(CASES)), out)
+        assert result_bytes(out) == result_bytes(whole)
+
+
+def test_the_hash_of_a_log_that_is_not_replayed() -> None:
+    """A log under unknown rules has the hash that it would have under known ones."""
+    whole = replay_batch(RULES, CASES).log_hash
+    logs = columns(CASES)[0]
+    found = np.zeros_like(whole)
+    BATCH["hash_logs"](logs.data, logs.starts, logs.ends, np.arange(1, len(CASES), 2), found)
+    assert np.array_equal(found[1::2], whole[1::2])
+    assert not found[::2].any()
 
 
 # Arrow columns.

@@ -1,9 +1,8 @@
-"""The judgement that one record allows by itself: every reason, its near misses, and the move from which claim and replay part."""
+"""The judgement that one record allows by itself: every reason, its near misses, and where claim and replay part."""
 
 from __future__ import annotations
 
 import json
-import random
 import re
 import subprocess
 import sys
@@ -15,76 +14,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.blocks import kernel as k
-from engine.blocks.notation import token
-from engine.blocks.single import Game
 from replay import verdict as v
-from replay.challenges import Challenge, ChallengeTable
 from replay.errors import MalformedRecord
 from replay.record import Record, count_tokens
-from replay.rulebook import load_rulebook
-from replay.verdict import JudgeSettings, Reason, challenge_span, first_disagreement, judge, time_text, token_at
-
-RULEBOOK = load_rulebook()
-DAY = date(2026, 10, 31)
-OPENS, CLOSES, LAST_UPLOAD = challenge_span(DAY)
-NOON = OPENS + 26 * v.HOUR
-A8_START = "#####1##/######1#/#######1/###1####/####1###/##1#####/2######/#####3"
-
-_ROWS = [
-    Challenge("blocks", "2026-10-31", "daily", "1.2.0", 1234567, "", ""),
-    Challenge("blocks", "2026-09-15", "daily", "1.1.0", 1234567, "", ""),
-    Challenge("blocks", "training-7", "training", "1.2.0", 1234567, "", ""),
-    Challenge("blocks", "gap", "daily", "1.2.0", 0, A8_START, "I3h O O O O O"),
-    Challenge("blocks", "short", "daily", "1.2.0", 0, "", "O O O O O"),
-    Challenge("blocks", "strange", "daily", "1.2.0", 0, "", "O Nix O"),
-    Challenge("blocks", "over", "training", "1.2.0", 0, "/".join(["1#" * 4, "#1" * 4] * 4), "O O O 1 1 1"),
-]
-TABLE = ChallengeTable({(row.game, row.challenge): row for row in _ROWS})
-
-
-def placements(game: Game) -> list[str]:
-    """Every legal token of the hand."""
-    rows, heights, widths, _ = game.rules.shape_tables
-    return [
-        token(slot, column, row)
-        for slot in range(3)
-        for row in range(game.rules.height)
-        for column in range(game.rules.width)
-        if k.why_not(slot, column, row, game.rows, game.hand, game.rules.params, rows, heights, widths) == k.APPLIED
-    ]
-
-
-def play(seed: int, limit: int, challenge: str = "2026-10-31", rules: str = "1.2.0", mode: str = "daily") -> tuple[list[str], Game]:
-    """An honest game of at most ``limit`` tokens: of some random legal placements, the one that leaves the tidiest board."""
-    rng = random.Random(seed)
-    found = RULEBOOK.find("blocks", rules)
-    game = Game(found, TABLE.find("blocks", challenge).deal(found), b" " * 4 * limit, found.continues[mode])
-    tokens: list[str] = []
-    while len(tokens) < limit and (legal := placements(game)):
-        tried = [(v.after_token(game, written), written) for written in rng.sample(legal, min(12, len(legal)))]
-        game, written = min(tried, key=lambda pair: (untidiness(pair[0].rows), pair[1]))
-        tokens.append(written)
-    return tokens, game
-
-
-def untidiness(rows: list[int]) -> int:
-    edges = sum((row ^ row >> 1).bit_count() for row in rows)
-    return edges + sum((a ^ b).bit_count() for a, b in zip(rows, rows[1:], strict=False)) + 2 * sum(r.bit_count() for r in rows)
-
-
-def record(tokens: list[str], game: Game, /, **changes: object) -> Record:
-    """The honest upload of a game, five minutes long, with some fields changed."""
-    honest = Record(
-        game_id="g-1", game="blocks", mode="daily", rules=game.rules.version, challenge="2026-10-31", player_id="p-17",
-        player_kind="human", nation="FR", attempt=1, platform="android", app_version="3.2.0", started_at=NOON,
-        finished_at=NOON + 300_000_000, uploaded_at=NOON + 301_000_000, moves=" ".join(tokens), score=game.st[k.ST_SCORE],
-        best_combo=game.st[k.ST_BEST], final_board=game.board,
-    )  # fmt: skip
-    return replace(honest, **changes)
-
-
-def verdict_of(found: Record, **settings: int) -> v.Verdict:
-    return judge(found, RULEBOOK, TABLE, JudgeSettings(**settings))
+from replay.verdict import Reason, challenge_span, first_disagreement, time_text, token_at
+from tests.replay.games import (
+    BEST,
+    BOARD,
+    CLOSES,
+    FINISHED,
+    FINISHED_TOKENS,
+    GAME,
+    LAST_UPLOAD,
+    NOON,
+    OPENS,
+    RULEBOOK,
+    SCORE,
+    TABLE,
+    TOKENS,
+    play,
+    record,
+    verdict_of,
+)
 
 
 def codes(found: Record) -> list[str]:
@@ -93,11 +44,6 @@ def codes(found: Record) -> list[str]:
 
 def reason_of(found: Record, code: str) -> Reason:
     return next(reason for reason in verdict_of(found).reasons if reason.code == code)
-
-
-TOKENS, GAME = play(1, 60)
-SCORE, BEST, BOARD = GAME.st[k.ST_SCORE], GAME.st[k.ST_BEST], GAME.board
-FINISHED_TOKENS, FINISHED = play(5, 400, "2026-10-31")
 
 
 # --- Verified ------------------------------------------------------------------------------------------------------------
@@ -257,7 +203,9 @@ def test_both_numbers_impossible_are_one_reason():
 
 
 def test_a_continue_is_no_placement_in_the_bound():
-    log = record(["*", "1a1"], GAME, mode="training", challenge="over", score=7021, best_combo=0, final_board="##6/##6/8/8/8/8/8/8")
+    log = record(
+        ["*", "1a1"], GAME, mode="training", challenge="over", score=7021, best_combo=0, final_board="##6/##6/8/8/8/8/8/8"
+    )
     found = verdict_of(log)
     assert (found.replayed["score"], found.claimed["moves"]) == (16, 2)
     assert [reason.code for reason in found.reasons] == ["score_mismatch", "impossible_score"]
@@ -333,7 +281,7 @@ def test_a_challenge_that_the_rules_cannot_deal_is_quarantined():
 
 
 def test_a_mode_that_the_rules_do_not_know_is_malformed():
-    with pytest.raises(MalformedRecord, match="'zen'.*daily, training, arena") as error:
+    with pytest.raises(MalformedRecord, match=r"'zen'.*daily, training, arena") as error:
         verdict_of(record(TOKENS, GAME, mode="zen"))
     assert error.value.code == "wrong_value"
 
@@ -359,10 +307,12 @@ def test_b4_a_lost_last_move_is_told_from_an_edited_claim():
     tokens, whole = play(1, 41)
     _, before = play(1, 40)
     lost = verdict_of(record(tokens[:40], whole))
-    assert "truncated_log" == lost.reasons[-1].code and lost.reasons[0].code == "score_mismatch"
+    assert lost.reasons[-1].code == "truncated_log"
+    assert lost.reasons[0].code == "score_mismatch"
     assert (lost.reasons[-1].claimed, lost.reasons[-1].found, lost.reasons[-1].move) == (41, 40, 40)
     assert tokens[40] in lost.evidence["missing_moves"]
-    assert lost.replayed["finished"] is False and lost.suspicions == ()
+    assert lost.replayed["finished"] is False
+    assert lost.suspicions == ()
     edited = verdict_of(record(tokens[:40], before, score=before.st[k.ST_SCORE] + 5000))
     assert ([reason.code for reason in edited.reasons], edited.evidence) == (["score_mismatch"], None)
     two_lost = verdict_of(record(tokens[:39], whole))
@@ -372,7 +322,9 @@ def test_b4_a_lost_last_move_is_told_from_an_edited_claim():
 # --- Attempts and days ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("attempt", "limit"), [(0, True), (1, False), (2, False), (3, False), (4, True), (-1, True), (2**62, True)])
+@pytest.mark.parametrize(
+    ("attempt", "limit"), [(0, True), (1, False), (2, False), (3, False), (4, True), (-1, True), (2**62, True)]
+)
 def test_attempts_are_one_to_three(attempt, limit):
     found = record(FINISHED_TOKENS, FINISHED, attempt=attempt)
     assert codes(found) == (["attempt_limit"] if limit else [])
@@ -402,7 +354,8 @@ def test_the_challenges_hours_in_words():
     early = record(FINISHED_TOKENS, FINISHED, started_at=OPENS - 1, finished_at=NOON, uploaded_at=LAST_UPLOAD + 1)
     assert reason_of(early, "outside_challenge_day") == Reason(
         "outside_challenge_day", "2026-10-30T09:59:59.999999Z",
-        "started_at from 2026-10-30T10:00:00.000Z to before 2026-11-01T12:00:00.000Z; uploaded_at at most 2026-11-04T12:00:00.000Z",
+        "started_at from 2026-10-30T10:00:00.000Z to before 2026-11-01T12:00:00.000Z; "
+        "uploaded_at at most 2026-11-04T12:00:00.000Z",
         None,
     )  # fmt: skip
     late = replace(early, started_at=NOON)
@@ -411,7 +364,9 @@ def test_the_challenges_hours_in_words():
 
 def test_b9_clocks():
     """B9: a challenge of five days ahead is held, one of tomorrow by local date is not, and skew is no matter."""
-    ahead = record(FINISHED_TOKENS, FINISHED, started_at=NOON - 5 * v.DAY, finished_at=NOON - 5 * v.DAY, uploaded_at=NOON - 5 * v.DAY)
+    ahead = record(
+        FINISHED_TOKENS, FINISHED, started_at=NOON - 5 * v.DAY, finished_at=NOON - 5 * v.DAY, uploaded_at=NOON - 5 * v.DAY
+    )
     assert codes(ahead) == ["outside_challenge_day"]
     at = challenge_span(date(2026, 10, 31))[0] + 2 * v.HOUR
     assert time_text(at) == "2026-10-30T12:00:00.000Z"
@@ -441,7 +396,9 @@ def test_reasons_come_in_the_published_order():
 # --- Pace ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tokens", "micros", "fast"), [(10, 1_999_999, True), (10, 2_000_000, False), (9, 0, False), (60, 0, True)])
+@pytest.mark.parametrize(
+    ("tokens", "micros", "fast"), [(10, 1_999_999, True), (10, 2_000_000, False), (9, 0, False), (60, 0, True)]
+)
 def test_pace_limits(tokens, micros, fast):
     log, game = play(1, tokens)
     found = verdict_of(record(log, game, finished_at=NOON + micros))
@@ -511,7 +468,8 @@ def test_tokens_by_index():
     log = b" 1a11b2\t*\n2c10 3d11 1e1 zz9!long-and-longer 1a1"
     found = [token_at(log, i) for i in range(9)]
     assert found == ["1a1", "1b2", "*", "2c10", "3d11", "1e1", "zz9!long-and", None, None]
-    assert token_at(b"", 0) is None and token_at("é".encode(), 0) == "\\xc3\\xa9"
+    assert token_at(b"", 0) is None
+    assert token_at("é".encode(), 0) == "\\xc3\\xa9"
     assert [token_at(" ".join(TOKENS).encode(), i) for i in range(len(TOKENS))] == TOKENS
 
 

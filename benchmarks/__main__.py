@@ -1,0 +1,70 @@
+"""``make bench``: every figure in one table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import bench_game, bench_kernel, bench_night, bench_standings
+from benchmarks.data import simulated_day
+
+
+def main() -> None:
+    """Run what was asked for (all, without arguments) and print the table."""
+    parser = argparse.ArgumentParser(description="Figures of speed and memory.")
+    parser.add_argument("what", nargs="*", default=["kernel", "night", "game", "standings"])
+    parser.add_argument("--games", type=int, default=1_000_000, help="games of the night")
+    parser.add_argument("--players", type=int, default=500_000, help="players of the standings, 30 days each")
+    parser.add_argument("--folder", type=Path, default=Path("bench-data"), help="where simulated games are kept")
+    options = parser.parse_args()
+    table = Table("what", "figure", "against", "ratio", "peak memory", title=f"{os.cpu_count()} cores")
+    ndjson, parquet = simulated_day(options.folder, options.games)
+    if "kernel" in options.what:
+        _kernel(table, ndjson)
+    if "night" in options.what:
+        for kind, path in (("ndjson", ndjson), ("parquet", parquet)):
+            _night(table, kind, bench_night.run(path, kind))
+    if "game" in options.what:
+        found = bench_game.run(ndjson, options.folder)
+        table.add_row(
+            "cold replay game", f"{found['seconds']:.3f} s", f"bare Python {found['bare']:.3f} s",
+            f"{found['seconds'] / found['bare']:.1f}", "",
+        )  # fmt: skip
+    if "standings" in options.what:
+        _standings(table, bench_standings.run(options.players))
+    Console().print(table)
+
+
+def _kernel(table: Table, ndjson: Path) -> None:
+    cores = os.cpu_count() or 1
+    found = bench_kernel.run(ndjson, cores)
+    against = f"byte sum {found['sum']:.0f} M moves/s"
+    for name, what in (
+        ("replay", "blocks kernel, one core: parse, legality, score"), ("batch", "  with hash, counts, board compared"),
+        ("all", f"  the same on {cores} cores"), ("interpreted", "  the same source interpreted"),
+    ):  # fmt: skip
+        table.add_row(what, f"{found[name]:.2f} M moves/s", against, f"{found[name] / found['sum']:.3f}", "")
+    table.add_row("  moves a game", f"{found['moves_a_game']:.1f}", "", "", "")
+
+
+def _night(table: Table, kind: str, found: dict[str, Any]) -> None:
+    steps = ", ".join(f"{name} {seconds:.2f}" for name, seconds in found["steps"].items())
+    table.add_row(
+        f"night of {found['records']:,} games, {kind}", f"{found['seconds']:.2f} s ({steps})",
+        f"bare DuckDB aggregate {found['bare']:.2f} s", f"{found['ratio']:.2f}", f"{found['peak'] / 2**20:.0f} MiB",
+    )  # fmt: skip
+
+
+def _standings(table: Table, found: dict[str, Any]) -> None:
+    table.add_row(
+        f"standings over {found['daily_bests']:,} daily bests", f"{found['seconds']:.2f} s",
+        f"bare sum and rank {found['bare_seconds']:.2f} s", f"{found['ratio']:.2f}", f"{found['peak_bytes'] / 2**20:.0f} MiB",
+    )  # fmt: skip
+
+
+main()
