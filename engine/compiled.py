@@ -18,6 +18,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 # Numba fills its configuration from the environment when it is imported, out of a type checker's sight.
 CONFIG: Any = numba.config
@@ -32,6 +33,28 @@ def popcount(typingctx: Any, word: Any) -> Any:
         return builder.ctpop(value)
 
     return types.uint64(types.uint64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def borrowed(typingctx: Any, array: Any) -> Any:
+    """The same array without its reference count, for code that only passes it on to functions.
+
+    Numba counts references atomically at many calls, which in a kernel of small functions costs more than the work.  The
+    caller keeps the array itself, so nothing is freed under the borrower.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        view = make_array(signature.args[0])(context, builder, value=args[0])
+        view.meminfo = context.get_constant_null(types.MemInfoPointer(types.voidptr))
+        view.parent = context.get_constant_null(types.pyobject)
+        return view._getvalue()
+
+    return array(array), codegen
+
+
+def borrowed_uncompiled(array: Any) -> Any:
+    """``borrowed`` for a run with NUMBA_DISABLE_JIT=1."""
+    return array
 
 
 def popcount_uncompiled(word: Any) -> Any:
@@ -51,13 +74,13 @@ def fingerprint(*modules: ModuleType) -> str:
     return digest.hexdigest()[:16]
 
 
-def compile_function(function: Callable[..., Any], mark: str) -> Any:
+def compile_function(function: Callable[..., Any], mark: str, inline: bool = False) -> Any:
     """``function`` compiled without the GIL and cached under its name and ``mark`` (a ``fingerprint``)."""
     if CONFIG.DISABLE_JIT:
         # NumPy's scalars warn where unsigned words wrap round, which the kernels mean to happen.
         return np.errstate(over="ignore")(function)
     function.__qualname__ = f"{function.__name__}_{mark}"
-    return numba.njit(cache=True, nogil=True, boundscheck=None)(function)
+    return numba.njit(cache=True, nogil=True, boundscheck=None, forceinline=inline)(function)
 
 
 def compile_kernel(module: ModuleType) -> dict[str, Any]:
@@ -77,8 +100,8 @@ def compile_kernel(module: ModuleType) -> dict[str, Any]:
         source = getattr(module, name)
         clone = FunctionType(source.__code__, namespace, name, source.__defaults__, source.__closure__)
         clone.__module__ = module.__name__
-        namespace[name] = compiled[name] = compile_function(clone, mark)
+        namespace[name] = compiled[name] = compile_function(clone, mark, name in module.INLINE)
     return compiled
 
 
-__all__ = ["compile_function", "compile_kernel", "fingerprint", "popcount"]
+__all__ = ["borrowed", "compile_function", "compile_kernel", "fingerprint", "popcount"]

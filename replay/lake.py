@@ -23,6 +23,11 @@ class Lake:
 
     root: Path
 
+    def __post_init__(self) -> None:
+        # DuckDB takes these signs for a pattern, wherever in a path they stand, and would read other folders too.
+        if any(sign in str(self.root) for sign in "*?["):
+            raise InputError(f"{self.root}: the path of a lake must not hold any of * ? [, rename the folder")
+
     def day(self, kind: str, day: date) -> Path:
         """The folder of one day: ``kind`` is logs, verdicts, quarantine or runs."""
         return self.root / kind / f"day={day.isoformat()}"
@@ -46,20 +51,22 @@ class Lake:
         return self.root / "staging"
 
     def log_files(self, day: date) -> tuple[list[Path], list[Path]]:
-        """(files to read, files left alone because they are unfinished or of no known kind), each by name."""
+        """(files to read, what is left alone because it is unfinished, of no known kind or a folder), each by name."""
         folder = self.day("logs", day)
         if not folder.is_dir():
             return [], []
-        files = sorted((p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")), key=lambda p: p.name)
-        read = [p for p in files if p.name.endswith(LOG_SUFFIXES)]
-        return read, [p for p in files if p not in read]
+        # A folder within the day is named as well: games may lie in it.
+        entries = sorted((p for p in folder.iterdir() if not p.name.startswith(".")), key=lambda p: p.name)
+        read = [p for p in entries if p.name.endswith(LOG_SUFFIXES) and p.is_file()]
+        return read, [p for p in entries if p not in read]
 
     def published_days(self) -> list[date]:
         """Days that have verdicts, oldest first."""
         days = []
         for folder in (self.root / "verdicts").glob("day=*"):
-            if (folder / "part-0.parquet").exists():
-                days.append(date.fromisoformat(folder.name.removeprefix("day=")))
+            day = _day_of(folder)
+            if day is not None and (folder / "part-0.parquet").exists():
+                days.append(day)
         return sorted(days)
 
     def current_warehouse(self) -> Path:
@@ -73,8 +80,12 @@ class Lake:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the lake for one writer.  A second one is told at once (NightRunning); a killed one leaves nothing to clean up."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        """Hold the lake for one writer.  A second one is told at once (NightRunning); a killed one leaves nothing to clean up.
+
+        Raises InputError when there is no such folder: one that was mistyped must not come into being.
+        """
+        if not self.root.is_dir():
+            raise InputError(f"{self.root}: no such lake, name the folder that holds logs/day=.../")
         with (self.root / ".lock").open("w") as handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -127,6 +138,16 @@ class Publication:
         _sync(journal)
         journal.replace(self._folder / "journal.json")
         recover(self._lake)
+
+
+def _day_of(folder: Path) -> date | None:
+    """The day that a folder is named after; None for another folder, a copy that somebody put aside for instance."""
+    name = folder.name.removeprefix("day=")
+    try:
+        day = date.fromisoformat(name)
+    except ValueError:
+        return None
+    return day if day.isoformat() == name else None
 
 
 def recover(lake: Lake) -> bool:

@@ -80,6 +80,11 @@ def pull(lake: Lake, day: date) -> Pulled:
     files, left_alone = lake.log_files(day)
     inputs = []
     for path in files:
+        try:
+            # The name goes into every row of the file's games, as text.
+            path.name.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(f"{ascii(str(path))}: the name of this log file is not UTF-8, rename it") from error
         with path.open("rb") as handle:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
         inputs.append({"file": path.name, "bytes": path.stat().st_size, "sha256": digest})
@@ -134,6 +139,7 @@ def run_night(
         if report:
             report("plan", len(shards), sum(entry["bytes"] for entry in pulled.inputs))
         results = verify_day(lake, day, shards, settings, report)
+        _refuse_growing_files(pulled)
         if not sum(result.received for result in results) and not allow_empty:
             raise NothingReceived(
                 f"{lake.day('logs', day)}: {len(pulled.files)} log files were received for {day}, but no game is in them;"
@@ -153,6 +159,13 @@ def run_night(
         shutil.rmtree(staging_of(lake, day), ignore_errors=True)
         _forget_old_warehouses(lake)
         return run
+
+
+def _refuse_growing_files(pulled: Pulled) -> None:
+    """What run.json says of a file must be true of what was read: one that was still being written is not taken half."""
+    for path, entry in zip(pulled.files, pulled.inputs, strict=True):
+        if path.stat().st_size != entry["bytes"]:
+            raise InputError(f"{path}: was still being written while the night read it, run the night again when it has landed")
 
 
 def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:
@@ -196,7 +209,12 @@ def _warehouse_name(publication: Publication, lake: Lake, days: list[date], sett
     """The newest day and a hash of all that goes into the warehouse: the runs, the reference tables, the statements, settings."""
     digest = hashlib.sha256()
     for day in days:
-        digest.update(publication.newest(lake.run_file(day)).read_bytes())
+        try:
+            digest.update(publication.newest(lake.run_file(day)).read_bytes())
+        except FileNotFoundError as error:
+            raise InputError(
+                f"{lake.run_file(day)}: is missing beside the verdicts of {day}, run `replay nightly --day {day}` first"
+            ) from error
     for path in (settings.players_file, settings.tiers_file, *sorted((Path(__file__).parent / "sql").rglob("*.sql"))):
         digest.update(path.read_bytes())
     digest.update(repr(settings.ai_in_percentile).encode())
@@ -204,9 +222,14 @@ def _warehouse_name(publication: Publication, lake: Lake, days: list[date], sett
 
 
 def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
-    """Build the warehouse again from the published verdicts and publish it; rows by table.  Raises CheckFailed, NightRunning."""
+    """Build the warehouse again from the published verdicts and publish it; rows by table.
+
+    Raises CheckFailed, NightRunning, and InputError for a lake without a published day: its boards would be empty.
+    """
     with lake.lock():
         recover(lake)
+        if not lake.published_days():
+            raise InputError(f"{lake.root}: no day was published here, run `replay nightly` first")
         publication = Publication(lake)
         rows = stage_standings(publication, lake, settings, rebuild=True) or {}
         publication.commit()

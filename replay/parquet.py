@@ -60,11 +60,23 @@ def open_parquet(path: Path) -> pq.ParquetFile:
 
 
 def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """Record batches of at most BATCH_ROWS rows with the record's columns only; extra columns are left unread."""
+    """Record batches of at most BATCH_ROWS rows with the record's columns only; extra columns are left unread.
+
+    Raises InputError when the file is none, or is damaged behind its footer.
+    """
     file = open_parquet(path)
     columns = [name for name in FIELDS if name in file.schema_arrow.names]
     groups = list(range(file.metadata.num_row_groups)) if row_groups is None else row_groups
-    yield from file.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=columns)
+    batches = file.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=columns)
+    while True:
+        try:
+            batch = next(batches, None)
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{path}: is damaged, its rows cannot be read ({reason}); land it again") from error
+        if batch is None:
+            return
+        yield batch
 
 
 def scan_batch(batch: pa.RecordBatch) -> RecordBatch:

@@ -49,7 +49,7 @@ def resolve(con: duckdb.DuckDBPyConnection, uploads: pa.Table) -> dict[Identity,
     con.register("uploads_in", uploads)
     con.execute(
         "create or replace temp view uploads as"
-        " select *, attempt_key <> 0 as has_attempt, log_key <> 0 as is_long from uploads_in"
+        " select *, attempt_key % 2 = 1 as has_attempt, log_key <> 0 as is_long from uploads_in"
     )
     found = con.execute((SQL / "resolve_uploads.sql").read_text("utf-8"))
     names = [column[0] for column in found.description or ()]
@@ -135,7 +135,7 @@ def apply_relation(row: dict[str, Any], relation: Relation | None) -> dict[str, 
     verdict = "copy" if copy_of is not None else "flagged" if reasons else "verified"
     return {
         "verdict": verdict,
-        "counted": verdict == "verified" and row["attempt_key"] != 0,
+        "counted": verdict == "verified" and row["attempt_key"] % 2 == 1,
         "reason_codes": [reason["code"] for reason in reasons],
         "reasons": json.dumps(reasons),
         "suspicions": suspicions,

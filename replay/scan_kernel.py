@@ -11,6 +11,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from engine.compiled import borrowed
 from replay.record import CLOCK_SKEW_US, FIELDS, INTEGER, TEXT, TIME
 
 FIELD_NAMES = tuple(FIELDS)
@@ -350,9 +351,11 @@ def scan_lines(data, size, nations, line_start, line_end, status, starts, ends, 
     Outputs, one entry a line: ``line_start``, ``line_end`` (without the line feed), ``status`` SCAN_*; and by field and line:
     ``starts``, ``ends`` (bytes of texts, -1 for a null nation) and ``numbers`` (integers, and times in microseconds).
     """
-    order = np.arange(N_FIELDS + _MAX_EXTRA) % N_FIELDS
-    extras = np.zeros((_MAX_EXTRA, 2), np.int64)
-    line = np.zeros(3 * N_FIELDS, np.int64)
+    order_ = np.arange(N_FIELDS + _MAX_EXTRA) % N_FIELDS
+    extras_ = np.zeros((_MAX_EXTRA, 2), np.int64)
+    line_ = np.zeros(3 * N_FIELDS, np.int64)
+    order, extras, line = borrowed(order_), borrowed(extras_), borrowed(line_)
+    data, nations = borrowed(data), borrowed(nations)
     pos = row = 0
     while pos < size:
         first = _skip_space(data, pos, size)

@@ -342,7 +342,8 @@ def _replayed(size: int, result: BatchResult, judged: dict[int, Verdict]) -> dic
 def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray, long_log: int) -> dict[str, pa.Array]:
     """64-bit keys by which related uploads are found; what they find is compared by the values themselves.
 
-    0 stands for none: an attempt key is only for games in their challenge's own mode and rules, a log key for long logs.
+    An attempt key is odd for a game in its challenge's own mode and rules; other games have no attempts, theirs is even and
+    takes the log in, so that it finds the same content again.  A log key is 0 for a short log, which is no sign of anything.
     """
     texts = batch.texts
     upload, attempt = np.zeros(len(batch), np.uint64), batch.numbers["attempt"].astype(np.uint64)
@@ -352,7 +353,8 @@ def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray, long_lo
     log = result.log_hash[:, 0].copy()
     for name in ("game", "challenge"):
         _mix_text(texts[name].data, texts[name].starts, texts[name].ends, log)
-    attempt[~standing] = 0
+    odd = np.uint64(1)
+    attempt = np.where(standing, attempt | odd, (attempt ^ result.log_hash[:, 0]) & ~odd)
     log[result.received < long_log] = 0
     return {"upload_key": pa.array(upload), "attempt_key": pa.array(attempt), "log_key": pa.array(log)}
 

@@ -485,3 +485,7 @@ KERNEL = (
     "count_turn", "why_not", "place", "step", "replay_log", "token_stride", "fits_somewhere_8x8", "replay_8x8", "parse_board",
     "compare_board", "completes", "hash_log",
 )  # fmt: skip
+# Called once a token or more from compiled code: inlined there, since passing a dozen arrays costs more than the work.
+INLINE = (
+    "is_space", "next_token", "refill", "clear_lines", "count_turn", "why_not", "place", "step",
+)  # fmt: skip
