@@ -192,7 +192,7 @@ def scan_chunk(chunk: Chunk) -> RecordBatch:
     if len(appender.data):
         data = _read_only(np.concatenate([data, appender.data]))
     if len(keep) != count:
-        starts, ends, numbers = starts[:, keep], ends[:, keep], numbers[:, keep]
+        starts, ends, numbers = (np.take(table, keep, axis=1) for table in (starts, ends, numbers))
     return RecordBatch(
         {name: TextColumn(data, starts[sk.COLUMN[name]], ends[sk.COLUMN[name]]) for name in TEXT_FIELDS},
         {name: numbers[sk.COLUMN[name]] for name in NUMBER_FIELDS}, keep + 1, quarantined, count, received,

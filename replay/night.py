@@ -59,9 +59,12 @@ class NightSettings:
         """The verifier under these settings.  Raises ReferenceDataError."""
         rulebook = self.rulebook()
         challenges = load_challenges(self.challenges_file, rulebook)
+        return Verifier(rulebook, challenges, self.judge, self.anonymised())
+
+    def anonymised(self) -> dict[str, str]:
+        """New player ids by the old ones.  Raises ReferenceDataError."""
         states = load_player_states(self.players_file)
-        anonymised = {old: state.new_id for old, state in states.items() if state.new_id is not None}
-        return Verifier(rulebook, challenges, self.judge, anonymised)
+        return {old: state.new_id for old, state in states.items() if state.new_id is not None}
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,7 @@ def run_night(
     Raises NothingReceived for a day without records (unless allowed), NightRunning while another night holds the lake,
     InputError, ReferenceDataError and the other NightErrors; then nothing of this night is visible.
     """
+    from replay.anonymise import replace_old_ids
     from replay.publish import stage_day
 
     with lake.lock():
@@ -149,6 +153,8 @@ def run_night(
             _refuse_to_empty(lake, day, pulled)
         if report:
             report("publish", 0, 0)
+        # What is published already bears today's ids before new games are related to it.
+        replace_old_ids(lake, settings)
         # Verdicts and standings become visible in one step, and only when every check has passed.
         publication = Publication(lake)
         run = stage_day(publication, lake, day, pulled, results, settings)
@@ -226,10 +232,13 @@ def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
 
     Raises CheckFailed, NightRunning, and InputError for a lake without a published day: its boards would be empty.
     """
+    from replay.anonymise import replace_old_ids
+
     with lake.lock():
         recover(lake)
         if not lake.published_days():
             raise InputError(f"{lake.root}: no day was published here, run `replay nightly` first")
+        replace_old_ids(lake, settings)
         publication = Publication(lake)
         rows = stage_standings(publication, lake, settings, rebuild=True) or {}
         publication.commit()
@@ -247,9 +256,11 @@ def _forget_old_warehouses(lake: Lake) -> None:
 
 
 def read_run(lake: Lake, day: date) -> dict[str, Any]:
-    """The run.json of a day.  Raises InputError when that day was not published."""
+    """The run.json of a day.  Raises InputError when that day was not published or the file is damaged."""
     try:
         found: dict[str, Any] = json.loads(lake.run_file(day).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{lake.run_file(day)}: {day} was not published, run `replay nightly --day {day}`") from error
+    except ValueError as error:
+        raise InputError(f"{lake.run_file(day)}: is damaged, delete it and run `replay nightly --day {day}` again") from error
     return found

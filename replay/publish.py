@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine import ENGINE_VERSION
-from replay.errors import CountsDoNotAddUp
+from replay.errors import CountsDoNotAddUp, InputError, NightError
 from replay.lake import Lake, Publication
 from replay.relations import (
     KEY_COLUMNS,
@@ -47,6 +47,13 @@ QUARANTINE_SCHEMA = pa.schema(
         ("source_line", pa.int64()),
     ]
 )
+# Columns with few values; a dictionary of ids or boards would only be thrown away again when it has grown too large.
+_DICTIONARY_COLUMNS = [
+    "game", "mode", "rules", "challenge", "player_kind", "nation", "attempt", "platform", "app_version", "best_combo", "verdict",
+    "reason_codes.list.element", "reasons", "suspicions.list.element", "evidence", "replayed_best_combo", "moves",
+    "moves_received", "fault_kind", "fault_text", "source_file", "engine_version", "processing_version",
+]  # fmt: skip
+_PARQUET: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "use_dictionary": _DICTIONARY_COLUMNS}
 _DECIDED = ("verdict", "counted", "reason_codes", "reasons", "suspicions", "evidence", "copy_of")
 
 
@@ -93,17 +100,29 @@ def stage_day(
 ) -> dict[str, Any]:
     """Stage a verified day's files and those of the days that its uploads touch; returns run.json's content.
 
-    Raises CountsDoNotAddUp when a record is missing from the rows; then nothing may be published.
+    Raises CountsDoNotAddUp when a record is missing from the rows, and NightError when DuckDB cannot relate the uploads (its
+    memory is too small for instance); then nothing may be published.
     """
     import duckdb
 
+    try:
+        with duckdb.connect(
+            config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})}
+        ) as con:
+            con.execute("set TimeZone = 'UTC'")
+            return _stage_day(con, publication, lake, day, pulled, results, settings)
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise NightError(f"{day}: the uploads cannot be related to each other ({reason}); nothing is published") from error
+
+
+def _stage_day(
+    con: duckdb.DuckDBPyConnection, publication: Publication, lake: Lake, day: date, pulled: Pulled,
+    results: list[ShardResult], settings: NightSettings,
+) -> dict[str, Any]:  # fmt: skip
     from replay.night import staging_of
 
     parts = parts_of(staging_of(lake, day), results)
-    con = duckdb.connect(
-        config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})}
-    )
-    con.execute("set TimeZone = 'UTC'")
     elsewhere, relations = _relate(con, lake, day, parts)
     verdicts = publication.stage(lake.verdict_file(day))
     write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day)
@@ -113,12 +132,12 @@ def stage_day(
     run = _describe(con, day, pulled, results, settings, verdicts, rows)
     for other in sorted(set(elsewhere)):
         _restate(con, lake, other, elsewhere[other], relations, publication)
-    publication.stage(lake.run_file(day)).write_text(_as_text(run), "utf-8")
-    con.close()
+    publication.stage(lake.run_file(day)).write_text(run_text(run), "utf-8")
     return run
 
 
-def _as_text(run: dict[str, Any]) -> str:
+def run_text(run: dict[str, Any]) -> str:
+    """What run.json holds, as its text."""
     return json.dumps(run, indent=2, ensure_ascii=True) + "\n"
 
 
@@ -131,7 +150,7 @@ def _relate(
     previous = lake.verdict_file(day)
     if previous.exists():
         # What this day held before may have left marks on other days that must go.
-        wanted = pa.concat_tables([wanted, pq.read_table(previous, columns=list(KEY_COLUMNS))])
+        wanted = pa.concat_tables([wanted, read_verdicts(previous, list(KEY_COLUMNS))])
     others = [(other, lake.verdict_file(other)) for other in lake.published_days() if other != day]
     found = related_elsewhere(con, wanted, others)
     uploads = uploads_of(parts, repeated_rows(parts, found), day)
@@ -187,12 +206,13 @@ def uploads_of(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
 def write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date) -> None:
     """One file in the order of files and lines, in row groups of ROW_GROUP rows whatever the shards were."""
     touched = {(file, line) for _, file, line in relations}
-    with pq.ParquetWriter(path, VERDICT_SCHEMA, compression="zstd", compression_level=1) as writer:
+    lines = np.unique(np.array([line for _, line in touched], np.int64))
+    with pq.ParquetWriter(path, VERDICT_SCHEMA, **_PARQUET) as writer:
         waiting: list[pa.Table] = []
         size = 0
         for part in parts:
             for batch in part.batches():
-                table = pa.Table.from_batches([_apply(batch, touched, relations, day)])
+                table = pa.Table.from_batches([_apply(batch, touched, lines, relations, day)])
                 waiting.append(table.cast(VERDICT_SCHEMA))
                 size += len(table)
                 while size >= ROW_GROUP:
@@ -204,26 +224,49 @@ def write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Rel
 
 
 def _apply(
-    batch: pa.RecordBatch, touched: set[tuple[str, int]], relations: dict[Identity, Relation], day: date
+    batch: pa.RecordBatch,
+    touched: set[tuple[str, int]],
+    touched_lines: np.ndarray,
+    relations: dict[Identity, Relation],
+    day: date,
 ) -> pa.RecordBatch:
     """The batch with the rows at ``touched`` (file, line) as their relations, or the lack of one, make them."""
     source = batch.column("source_line").to_numpy()
-    likely = np.flatnonzero(np.isin(source, [line for _, line in touched]))
+    likely = np.flatnonzero(np.isin(source, touched_lines))
     # Files have lines of the same number: only both together name a row.
-    here = [int(row) for row in likely if (batch.column("source_file")[int(row)].as_py(), int(source[row])) in touched]
+    files = batch.column("source_file").take(pa.array(likely)).to_pylist()
+    here = [int(row) for row, file in zip(likely, files, strict=True) if (file, int(source[row])) in touched]
     if not here:
         return batch
-    changes: dict[int, dict[str, Any]] = {}
-    for row in here:
-        old = {name: batch.column(name)[row].as_py() for name in (*_DECIDED, "attempt_key", "source_file", "source_line")}
-        changes[row] = apply_relation(old, relations.get((day, old["source_file"], old["source_line"])))
+    before = batch.select((*_DECIDED, "attempt_key", "source_file", "source_line")).take(pa.array(here)).to_pylist()
+    changes = {
+        row: apply_relation(old, relations.get((day, old["source_file"], old["source_line"])))
+        for row, old in zip(here, before, strict=True)
+    }
+    # The new values stand behind the old ones and the rows that changed take them from there.
+    take = np.arange(batch.num_rows)
+    take[here] = batch.num_rows + np.arange(len(here))
     for name in _DECIDED:
-        at = batch.schema.get_field_index(name)
-        values = batch.column(at).to_pylist()
-        for row, new in changes.items():
-            values[row] = new[name]
-        batch = batch.set_column(at, name, pa.array(values, VERDICT_SCHEMA.field(name).type))
+        kind = VERDICT_SCHEMA.field(name).type
+        old_values = batch.column(name).cast(kind)
+        new_values = pa.array([changes[row][name] for row in here], kind)
+        patched = pa.concat_arrays([old_values, new_values]).take(pa.array(take))
+        batch = batch.set_column(batch.schema.get_field_index(name), name, patched)
     return batch
+
+
+def read_verdicts(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """A published verdict file.  Raises InputError when it cannot be read."""
+    try:
+        return pq.ParquetFile(path).read(columns)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{path}: cannot be read ({reason}); delete it and run the night of that day again") from error
+
+
+def write_table(path: Path, rows: pa.Table) -> None:
+    """Write a day's verdict rows as ``write_verdicts`` does."""
+    pq.write_table(rows, path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
 
 
 def _restate(
@@ -231,17 +274,18 @@ def _restate(
     publication: Publication,
 ) -> None:  # fmt: skip
     """Stage another day's verdicts again when the relations of its uploads changed, and its run.json with them."""
-    table = pq.read_table(lake.verdict_file(day))
+    table = read_verdicts(lake.verdict_file(day))
     places = {(file, line) for _, file, line in touched}
-    batches = [_apply(batch, places, relations, day).cast(VERDICT_SCHEMA) for batch in table.to_batches(ROW_GROUP)]
+    lines = np.unique(np.array([line for _, line in places], np.int64))
+    batches = [_apply(batch, places, lines, relations, day).cast(VERDICT_SCHEMA) for batch in table.to_batches(ROW_GROUP)]
     restated = pa.Table.from_batches(batches, VERDICT_SCHEMA)
     if restated.select(_DECIDED).equals(table.select(_DECIDED)):
         return
     staged = publication.stage(lake.verdict_file(day))
-    pq.write_table(restated, staged, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
+    write_table(staged, restated)
     run = json.loads(lake.run_file(day).read_text("utf-8"))
     run |= _count_verdicts(con, staged)
-    publication.stage(lake.run_file(day)).write_text(_as_text(run), "utf-8")
+    publication.stage(lake.run_file(day)).write_text(run_text(run), "utf-8")
 
 
 def _count_verdicts(con: duckdb.DuckDBPyConnection, verdicts: Path) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def _skip_space(data, pos, end):
 
 
 @numba.njit(cache=True, nogil=True)
-def _eight(data, pos):
+def eight_bytes(data, pos):
     """Eight bytes as one word (LLVM makes it a single load)."""
     p = np.uint64(pos)
     word = np.uint64(data[p]) | (np.uint64(data[p + _U1]) << _U8) | (np.uint64(data[p + _U2]) << _U16)
@@ -170,7 +170,7 @@ def _string_end(data, pos, end):
     is not zero where a byte of w is zero, and likewise with 0x20.. for bytes below a space.
     """
     while pos + 8 <= end:
-        word = _eight(data, pos)
+        word = eight_bytes(data, pos)
         quote, slash = word ^ _QUOTES, word ^ _SLASHES
         found = ((quote - _ONES) & ~quote) | ((slash - _ONES) & ~slash) | ((word - _SPACES) & ~word) | word
         if found & _TOPS:
@@ -224,13 +224,13 @@ def _find_field(data, start, end, guess):
     size = end - start
     if size > 16:
         return -1
-    low, high = _eight(data, start), np.uint64(0)
+    low, high = eight_bytes(data, start), np.uint64(0)
     if size < 8:
         low &= (_U1 << np.uint64(8 * size)) - _U1
     elif size < 16:
-        high = _eight(data, start + 8) & ((_U1 << np.uint64(8 * (size - 8))) - _U1)
+        high = eight_bytes(data, start + 8) & ((_U1 << np.uint64(8 * (size - 8))) - _U1)
     else:
-        high = _eight(data, start + 8)
+        high = eight_bytes(data, start + 8)
     g = np.uint64(guess)
     if low == _KEY_LOW[g] and high == _KEY_HIGH[g] and size == _KEY_SIZE[g]:
         return guess

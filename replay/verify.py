@@ -27,6 +27,7 @@ from replay.columns import Ints, Quarantined, RecordBatch
 from replay.errors import EngineDisagreement, MalformedRecord
 from replay.record import Record
 from replay.rulebook import Rulebook
+from replay.scan_kernel import eight_bytes
 from replay.verdict import ATTEMPTS, PROCESSING_VERSION, JudgeSettings, Verdict, challenge_span, judge, uncounted
 
 _TEXT, _TIME, _COUNT = pa.string(), pa.timestamp("us"), pa.int64()
@@ -52,21 +53,31 @@ _LOW_CARDINALITY = ("game", "mode", "rules", "challenge", "player_kind", "nation
 
 @numba.njit(cache=True, nogil=True)
 def _gather(data, starts, ends, offsets, out):  # type: ignore[no-untyped-def]
+    """Copy the texts behind one another."""
     for row in range(len(starts)):
-        at = np.uint64(offsets[row])
-        for pos in range(np.uint64(max(starts[row], 0)), np.uint64(max(ends[row], 0))):
+        at, pos, end = np.uint64(offsets[row]), np.uint64(max(starts[row], 0)), np.uint64(max(ends[row], 0))
+        while pos < end:
             out[at] = data[pos]
             at += np.uint64(1)
+            pos += np.uint64(1)
 
 
 @numba.njit(cache=True, nogil=True)
 def _mix_text(data, starts, ends, keys):  # type: ignore[no-untyped-def]
-    """Fold a text column into 64-bit keys, one a row; a text's length is part of it."""
+    """Fold a text column into 64-bit keys, one a row, eight bytes at a time; a text's length is part of it."""
     for row in range(len(starts)):
-        key = keys[row] ^ np.uint64(ends[row] - starts[row])
-        for pos in range(np.uint64(max(starts[row], 0)), np.uint64(max(ends[row], 0))):
-            key = (key ^ np.uint64(data[pos])) * np.uint64(0x9FB21C651E98DF25)
+        pos, end = max(starts[row], 0), max(ends[row], 0)
+        key = keys[row] ^ np.uint64(end - pos)
+        while pos < end:
+            if pos + 8 <= end:
+                block = eight_bytes(data, pos)
+            else:
+                block = np.uint64(0)
+                for index in range(pos, end):
+                    block = (block << np.uint64(8)) | np.uint64(data[index])
+            key = (key ^ block) * np.uint64(0x9FB21C651E98DF25)
             key ^= key >> np.uint64(32)
+            pos += 8
         keys[row] = key
 
 
@@ -339,22 +350,32 @@ def _replayed(size: int, result: BatchResult, judged: dict[int, Verdict]) -> dic
     }
 
 
+def attempt_keys(attempt: Ints, whose: list[TextColumn], standing: np.ndarray, log_low: np.ndarray) -> np.ndarray:
+    """Keys of attempts (uint64), from the attempts' numbers and ``whose``: game, challenge, player_id.
+
+    Odd for a game in its challenge's own mode and rules; other games have no attempts, their key is even and takes the log in,
+    so that it finds the same content again.
+    """
+    keys = attempt.astype(np.uint64)
+    for text in whose:
+        _mix_text(text.data, text.starts, text.ends, keys)
+    odd = np.uint64(1)
+    return np.where(standing, keys | odd, (keys ^ log_low) & ~odd)
+
+
 def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray, long_log: int) -> dict[str, pa.Array]:
     """64-bit keys by which related uploads are found; what they find is compared by the values themselves.
 
-    An attempt key is odd for a game in its challenge's own mode and rules; other games have no attempts, theirs is even and
-    takes the log in, so that it finds the same content again.  A log key is 0 for a short log, which is no sign of anything.
+    A log key is 0 for a short log, which is no sign of anything.
     """
     texts = batch.texts
-    upload, attempt = np.zeros(len(batch), np.uint64), batch.numbers["attempt"].astype(np.uint64)
+    upload = np.zeros(len(batch), np.uint64)
     _mix_text(texts["game_id"].data, texts["game_id"].starts, texts["game_id"].ends, upload)
-    for name in ("game", "challenge", "player_id"):
-        _mix_text(texts[name].data, texts[name].starts, texts[name].ends, attempt)
+    whose = [texts[name] for name in ("game", "challenge", "player_id")]
+    attempt = attempt_keys(batch.numbers["attempt"], whose, standing, result.log_hash[:, 0])
     log = result.log_hash[:, 0].copy()
     for name in ("game", "challenge"):
         _mix_text(texts[name].data, texts[name].starts, texts[name].ends, log)
-    odd = np.uint64(1)
-    attempt = np.where(standing, attempt | odd, (attempt ^ result.log_hash[:, 0]) & ~odd)
     log[result.received < long_log] = 0
     return {"upload_key": pa.array(upload), "attempt_key": pa.array(attempt), "log_key": pa.array(log)}
 
