@@ -10,10 +10,8 @@ import hashlib
 from datetime import date
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from replay.lake import Lake, Publication
 from replay.night import NightSettings, read_run

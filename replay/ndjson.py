@@ -19,6 +19,7 @@ from replay.record import MAX_RECORD_BYTES, check_object, parse_json
 CHUNK_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
 _READ = 1 << 20
+_SIP = 2048
 
 
 @dataclass(frozen=True)
@@ -94,18 +95,28 @@ class _Stream:
 
         context = zstandard.ZstdDecompressor(max_window_size=1 << 27)
         decoder, open_frame = context.decompressobj(), False
+        waiting: list[bytes] = []
+        size = 0
         while piece := self._raw():
-            while piece:
-                if decoder.eof:
-                    decoder = context.decompressobj()
-                try:
-                    out = decoder.decompress(piece)
-                except zstandard.ZstdError as error:
-                    self.error, self.damaged = f"the zstd stream is damaged ({error})", True
-                    return
-                open_frame = not decoder.eof
-                yield out
-                piece = decoder.unused_data if decoder.eof else b""
+            # In sips: one call hands out all that its input holds, and four bytes of zstd can hold 128 KiB.
+            for first in range(0, len(piece), _SIP):
+                sip = piece[first : first + _SIP]
+                while sip:
+                    if decoder.eof:
+                        decoder = context.decompressobj()
+                    try:
+                        waiting.append(decoder.decompress(sip))
+                    except zstandard.ZstdError as error:
+                        self.error, self.damaged = f"the zstd stream is damaged ({error})", True
+                        yield b"".join(waiting)
+                        return
+                    size += len(waiting[-1])
+                    open_frame = not decoder.eof
+                    sip = decoder.unused_data if decoder.eof else b""
+                if size >= _READ * 4:
+                    yield b"".join(waiting)
+                    waiting, size = [], 0
+        yield b"".join(waiting)
         if open_frame:
             self.error = "the zstd stream ends too early"
 

@@ -87,7 +87,7 @@ def pull(lake: Lake, day: date) -> Pulled:
             # The name goes into every row of the file's games, as text.
             path.name.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise InputError(f"{ascii(str(path))}: the name of this log file is not UTF-8, rename it") from error
+            raise InputError(f"{str(path)!a}: the name of this log file is not UTF-8, rename it") from error
         with path.open("rb") as handle:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
         inputs.append({"file": path.name, "bytes": path.stat().st_size, "sha256": digest})

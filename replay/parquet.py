@@ -15,10 +15,11 @@ from engine.blocks.batch import TextColumn
 from replay import scan_kernel as sk
 from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, nation_table
 from replay.errors import InputError, MalformedRecord
-from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TIME, check_object, format_time
+from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TIME, check_object, format_time, parse_time
 
 BATCH_ROWS = 32_768
 _NO_TIME = -(2**63)
+_FIRST_TIME, _LAST_TIME = parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")
 
 
 @numba.njit(cache=True, nogil=True)
@@ -136,7 +137,8 @@ def _take_timestamps(name: str, column: pa.Array, numbers: dict[str, Ints], fine
         numbers[name] = counts // 1000
     else:
         scale = {"s": 1_000_000, "ms": 1000, "us": 1}[column.type.unit]
-        fine &= np.abs(counts) < 2**62 // scale
+        # The calendar of RFC 3339: what lies beyond it goes the careful way, which refuses it.
+        fine &= (counts >= -(-_FIRST_TIME // scale)) & (counts <= _LAST_TIME // scale)
         numbers[name] = counts * scale
     return True
 
@@ -144,6 +146,8 @@ def _take_timestamps(name: str, column: pa.Array, numbers: dict[str, Ints], fine
 def _take_text(name: str, column: pa.Array, texts: dict[str, TextColumn], fine: np.ndarray) -> bool:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
     if pa.types.is_null(column.type) and name == "nation":
         column = column.cast(pa.string())
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -223,7 +227,7 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
                     value = format_time(value * unit if unit else value // 1000)
                 except OverflowError as error:
                     raise MalformedRecord(
-                        "wrong_value", f"field {name} is {value} {column.type.unit}, beyond the year 9999"
+                        "wrong_value", f"field {name} is {value} {column.type.unit} since 1970, beyond the years 1 to 9999"
                     ) from error
             found[name] = value
             continue
@@ -231,9 +235,9 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
             found[name] = column[row].as_py()
         except UnicodeDecodeError as error:
             raise MalformedRecord("encoding", f"field {name} is not UTF-8") from error
-        size += len(found[name]) if isinstance(found[name], str) else 0
+        size += len(found[name].encode("utf-8")) if isinstance(found[name], str) else 0
     if size > MAX_RECORD_BYTES:
-        raise MalformedRecord("too_large", f"the record has {size} characters, at most {MAX_RECORD_BYTES} bytes are taken")
+        raise MalformedRecord("too_large", f"the record has {size} bytes of text, at most {MAX_RECORD_BYTES} are taken")
     return found
 
 

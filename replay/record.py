@@ -18,6 +18,8 @@ from replay.errors import MalformedRecord
 
 MAX_RECORD_BYTES = 1 << 20
 MAX_TOKENS = 200_000
+# Python's own limit depends on who calls: a fixed one, far below it, gives a line one fate everywhere.
+MAX_NESTING = 100
 # uploaded_at may lie this far before finished_at: clocks of phones and servers differ (rules/common).
 CLOCK_SKEW_US = 5 * 60 * 1_000_000
 
@@ -34,6 +36,8 @@ PLAYER_KINDS = ("human", "ai")
 _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|[+-]00:00)"
 )
+# What decides how deeply a text is nested: brackets, quotes, and escapes, which hide a quote.
+_BRACKET = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -120,6 +124,20 @@ def format_time(microseconds: int) -> str:
     return moment.isoformat(timespec="auto").replace("+00:00", "Z")
 
 
+def _nesting(text: str) -> int:
+    """The deepest nest of brackets outside strings; what is no JSON gives some number too."""
+    deepest = depth = 0
+    quoted = False
+    for match in _BRACKET.finditer(text):
+        mark = match.group()
+        if mark == '"':
+            quoted = not quoted
+        elif not quoted and len(mark) == 1:
+            depth += 1 if mark in "[{" else -1
+            deepest = max(deepest, depth)
+    return deepest
+
+
 def parse_json(line: bytes) -> dict[str, Any]:
     """One line as a JSON object, strictly: no duplicate keys at any depth, no NaN, valid UTF-8.  Raises MalformedRecord."""
     if len(line) > MAX_RECORD_BYTES:
@@ -128,14 +146,14 @@ def parse_json(line: bytes) -> dict[str, Any]:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedRecord("encoding", f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8") from error
+    if text.count("[") + text.count("{") > MAX_NESTING and _nesting(text) > MAX_NESTING:
+        raise MalformedRecord("json", f"not a record: brackets are nested more than {MAX_NESTING} deep")
     try:
         found = json.loads(
             text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_NotAnInteger, parse_int=_integer
         )
     except json.JSONDecodeError as error:
         raise MalformedRecord("json", f"not JSON: {error.msg} at character {error.pos}") from error
-    except RecursionError as error:
-        raise MalformedRecord("json", "not a record: brackets are nested too deeply") from error
     if not isinstance(found, dict):
         raise MalformedRecord("json", f"the line holds a JSON {type(found).__name__}, not an object")
     return found

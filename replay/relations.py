@@ -26,8 +26,9 @@ RELATIONAL_REASONS = ("duplicate_attempt", "conflicting_upload")
 RELATIONAL_SUSPICIONS = ("copied_log",)
 # What resolve_uploads.sql reads of an upload.
 UPLOAD_COLUMNS = (
-    "game_id", "game", "mode", "rules", "challenge", "player_id", "attempt", "score", "best_combo", "final_board", "finished_at",
-    "uploaded_at", "log_hash_low", "log_hash_high", "upload_key", "attempt_key", "log_key", "source_file", "source_line",
+    "game_id", "game", "mode", "rules", "challenge", "player_id", "player_kind", "nation", "attempt", "platform", "app_version",
+    "started_at", "finished_at", "uploaded_at", "score", "best_combo", "final_board", "log_hash_low", "log_hash_high",
+    "upload_key", "attempt_key", "log_key", "source_file", "source_line",
 )  # fmt: skip
 KEY_COLUMNS = ("upload_key", "attempt_key", "log_key")
 _EPOCH = datetime(1970, 1, 1)

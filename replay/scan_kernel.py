@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from engine.compiled import borrowed
-from replay.record import CLOCK_SKEW_US, FIELDS, INTEGER, TEXT, TIME
+from replay.record import CLOCK_SKEW_US, FIELDS, INTEGER, MAX_RECORD_BYTES, MAX_TOKENS, TEXT, TIME
 
 FIELD_NAMES = tuple(FIELDS)
 N_FIELDS = len(FIELD_NAMES)
@@ -32,8 +32,8 @@ _ALL_FIELDS = (1 << N_FIELDS) - 1
 PADDING = 16
 # Extra fields whose keys can be compared with each other for duplicates; a line with more goes the careful way.
 _MAX_EXTRA = 8
-# Far below the record limits of bytes and tokens; longer lines are judged by the careful way.
-MAX_PLAIN_BYTES = 400_000
+# A token has a byte at least, so a shorter line is within both record limits; longer ones are judged by the careful way.
+MAX_PLAIN_BYTES = MAX_TOKENS
 
 
 _U1, _U2, _U3, _U4, _U5, _U6, _U7, _U8 = (np.uint64(n) for n in range(1, 9))
@@ -372,7 +372,7 @@ def scan_lines(data, size, nations, line_start, line_end, status, starts, ends, 
             end = first
             while end < size and data[end] != 10:
                 end += 1
-            status[row] = SCAN_BLANK if first == end else SCAN_CAREFUL
+            status[row] = SCAN_BLANK if first == end and end - pos <= MAX_RECORD_BYTES else SCAN_CAREFUL
         for field in range(N_FIELDS):
             starts[field, row], ends[field, row] = line[3 * field], line[3 * field + 1]
             numbers[field, row] = line[3 * field + 2]

@@ -10,8 +10,9 @@ import sys
 
 import typer
 
-from replay.cli import boards, demo, game, night, verify
-from replay.errors import ReplayError
+from replay.cli import boards, common, demo, game, night, verify
+from replay.errors import ReplayError, UsageError
+from replay.words import visible
 
 app = typer.Typer(
     name="replay",
@@ -28,15 +29,28 @@ for module in (demo, night, verify, game, boards):
 
 def main() -> None:
     """Run the command line.  An error that the product raises on purpose is one sentence on stderr and its exit code."""
+    code: str | int | None
     try:
         app()
+        code = 0
+    except SystemExit as done:
+        code = done.code
     except ReplayError as error:
-        sys.stderr.write(f"replay: {error}\n")
-        sys.exit(error.exit_code)
+        code = _say(str(error), error.exit_code)
+    except OSError as error:
+        # The machine's answer: no rights, no space, a folder where a file should be.
+        code = _say(f"{error.filename or 'the system'}: {error.strerror or error}", UsageError.exit_code)
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of a pipe has seen enough; Python would complain again while it closes stdout.
-        sys.stderr.close()
-        sys.exit(0)
+        common.stop_writing()
+    sys.exit(code)
+
+
+def _say(sentence: str, code: int) -> int:
+    # Names of files and texts of players may stand in it.
+    sys.stderr.write(f"replay: {visible(sentence, 2000)}\n")
+    return code
 
 
 __all__ = ["app", "main"]

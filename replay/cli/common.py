@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from replay.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.progress import Progress
     from rich.table import Table
 
@@ -23,15 +24,22 @@ if TYPE_CHECKING:
 LakeOption = Annotated[Path, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ChallengesOption = Annotated[
-    Path | None, typer.Option("--challenges", help="Challenge table in place of seeds/challenges.csv.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--challenges", envvar="REPLAY_CHALLENGES", help="Challenge table in place of seeds/challenges.csv.", show_default=False
+    ),
 ]
 RulesOption = Annotated[
-    Path | None, typer.Option("--rules", help="Folder of rules files in place of the built-in ones.", show_default=False)
+    Path | None,
+    typer.Option("--rules", envvar="REPLAY_RULES", help="Folder of rules files in place of the built-in ones.", show_default=False),
 ]
 PlayersOption = Annotated[
     Path | None,
-    typer.Option("--players", help="Removed and anonymised players, in place of seeds/players.csv.", show_default=False),
-]
+    typer.Option(
+        "--players", envvar="REPLAY_PLAYERS", help="Removed and anonymised players, in place of seeds/players.csv.",
+        show_default=False,
+    ),
+]  # fmt: skip
 DayOption = Annotated[str, typer.Option("--day", help="Day, YYYY-MM-DD (UTC).", show_default=False)]
 GameOption = Annotated[str, typer.Option("--game", help="blocks, tetromino or tetcolor.")]
 
@@ -39,11 +47,21 @@ GameOption = Annotated[str, typer.Option("--game", help="blocks, tetromino or te
 def parse_day(text: str) -> date:
     """A day as written on the command line.  Raises UsageError."""
     try:
-        if len(text) != 10:
+        day = date.fromisoformat(text)
+        # Weeks and days without hyphens are ISO 8601 too.
+        if day.isoformat() != text:
             raise ValueError
-        return date.fromisoformat(text)
+        return day
     except ValueError as error:
         raise UsageError(f"--day {text!r} is no day, write it as YYYY-MM-DD") from error
+
+
+def days_from(first: date, count: int) -> list[date]:
+    """``count`` days in a row.  Raises UsageError when they run beyond the calendar."""
+    try:
+        return [first + timedelta(days=i) for i in range(count)]
+    except OverflowError as error:
+        raise UsageError(f"--days {count}: {count} days from {first} on run beyond the year 9999, ask for fewer") from error
 
 
 def load_settings(**options: Any) -> Settings:
@@ -65,14 +83,28 @@ def console(stderr: bool = False) -> Console:
     """A rich console; plain and unwrapped where it is no terminal."""
     from rich.console import Console
 
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            stop_writing()
+
     stream = sys.stderr if stderr else sys.stdout
     # A pipe has no width: wide enough that no id is folded.
-    return Console(width=None if stream.isatty() else 160, stderr=stderr, highlight=False, markup=False, emoji=False)
+    return Quiet(width=None if stream.isatty() else 160, stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: Any) -> None:
     """One JSON value on a line.  ASCII only: no text from a player can act on the terminal."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=True, default=str) + "\n")
+    try:
+        sys.stdout.write(json.dumps(value, ensure_ascii=True, default=str) + "\n")
+    except BrokenPipeError:
+        stop_writing()
+
+
+def stop_writing() -> NoReturn:
+    """End in peace: whoever read our output through a pipe has seen enough."""
+    # Python would complain again while it flushes stdout at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(0)
 
 
 def print_lines(values: Iterable[Any]) -> None:
@@ -82,11 +114,18 @@ def print_lines(values: Iterable[Any]) -> None:
 
 
 def table(title: str, *columns: tuple[str, str]) -> Table:
-    """A plain table; each column is (heading, "left" or "right")."""
+    """A plain table under its title; each column is (heading, "left" or "right")."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    out = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    class Titled(Table):
+        # rich folds a title to the table's own width.
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            yield Text(title, "bold", overflow="fold")
+            yield from super().__rich_console__(console, options)
+
+    out = Titled(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in columns:
         out.add_column(heading, justify="right" if justify == "right" else "left", overflow="fold")
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +41,7 @@ def simulate(
     """Play days of games with bots and land their uploads in a lake, some of them forged; the truth is kept aside."""
     first = common.parse_day(day)
     settings = common.load_settings(challenges=challenges, rules=rules)
-    summary = run_simulation(lake, [first + timedelta(days=i) for i in range(days)], games, seed, forged, settings)
+    summary = run_simulation(lake, common.days_from(first, days), games, seed, forged, settings)
     if as_json:
         kinds = dict(sorted(summary.kinds.items()))
         common.print_json({"records": summary.records, "moves": summary.moves, "players": summary.players, "kinds": kinds})
@@ -88,7 +87,7 @@ def demo(
 
     _make_room(lake, fresh)
     settings = common.load_settings()
-    wanted = [common.parse_day(day) + timedelta(days=i) for i in range(days)]
+    wanted = common.days_from(common.parse_day(day), days)
     run_simulation(lake, wanted, games, seed, forged, settings)
     runs = [run_with_progress(Lake(lake), night, settings.night()) for night in wanted]
     out = common.console()
@@ -170,6 +169,7 @@ def doctor(
 ) -> None:
     """Check this installation and, with --lake, what is published there."""
     from replay.doctor import examine
+    from replay.words import visible
 
     findings = examine(lake)
     if as_json:
@@ -177,7 +177,7 @@ def doctor(
     else:
         out = common.table("Doctor", ("check", "left"), ("", "left"), ("found", "left"))
         for name, fine, found in findings:
-            out.add_row(name, "ok" if fine else "WRONG", found)
+            out.add_row(name, "ok" if fine else "WRONG", visible(found, 500))
         common.console().print(out)
     if not all(fine for _, fine, _ in findings):
         raise typer.Exit(1)

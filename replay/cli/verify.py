@@ -32,12 +32,13 @@ def verify(
     """
     from replay.adhoc import verify_files
 
-    verifier = common.load_settings(challenges=challenges, rules=rules).night().verifier()
+    settings = common.load_settings(challenges=challenges, rules=rules, threads=threads).night()
+    verifier = settings.verifier()
     counts: Counter[str] = Counter()
     out = common.console()
     with tempfile.TemporaryDirectory(prefix="replay-stdin-") as folder:
         paths = [_from_stdin(Path(folder)) if str(path) == "-" else path for path in files]
-        for found in verify_files(paths, verifier, threads):
+        for found in verify_files(paths, verifier, settings.threads):
             counts[found["verdict"]] += 1
             if as_json:
                 common.print_json(found)

@@ -1,14 +1,24 @@
 -- Grain: one row an upload that is a copy, a conflict, a second log of an attempt, or somebody else's long log.
--- Reads `uploads` (one row an upload; everything that may be related lies in it).  Order of uploads: uploaded_at, then game_id;
--- day, file and line only tell apart uploads that are equal in everything else, so nothing depends on the order of files.
-with identified as (
+-- Reads `uploads` (one row an upload; everything that may be related lies in it).  Order of uploads: uploaded_at, then game_id,
+-- then everything else that an upload says; day, file and line only tell apart uploads that are equal in all of it, so nothing
+-- depends on the order of files.
+with numbered as (
     select
         *,
         dense_rank() over (
             order by game, mode, rules, challenge, player_id, attempt, log_hash_low, log_hash_high, score, best_combo, final_board
-        ) as content,
-        row_number() over (order by uploaded_at, game_id, finished_at, day, source_file, source_line) as turn
+        ) as content
     from uploads
+),
+identified as (
+    select
+        *,
+        row_number() over (
+            order by
+                uploaded_at, game_id, finished_at, content, started_at, player_kind, nation nulls first, platform, app_version,
+                day, source_file, source_line
+        ) as turn
+    from numbered
 ),
 -- One game_id with different contents: the first uploaded stands; under different players none does.
 by_id as (

@@ -66,7 +66,7 @@ def random_start(rng: random.Random, values: twin.Values) -> str:
         left_out = {(rng.randrange(width), y) for y in range(height)}
         cells = {(x, y) for x in range(width) for y in range(height)} - left_out
     else:
-        share = rng.choice([0.1, 0.4, 0.7, 0.9])
+        share = rng.choice([0.03, 0.1, 0.4, 0.7, 0.9])
         cells = {(x, y) for x in range(width) for y in range(height) if rng.random() < share}
     for x in range(width):
         if all((x, y) in cells for y in range(height)):
@@ -88,7 +88,7 @@ def open_case(rng: random.Random, values: twin.Values) -> Case:
     """A challenge and a mode, with an empty log."""
     seed = rng.choice(EDGE_SEEDS) if rng.random() < 0.1 else rng.getrandbits(64)
     pieces = random_pieces(rng, values) if rng.random() < 0.3 else None
-    start = random_start(rng, values) if rng.random() < 0.3 else "-"
+    start = random_start(rng, values) if rng.random() < 0.35 else "-"
     return Case(b"", rng.choice(["daily", "daily", "training", "training", "arena"]), seed, pieces, start)
 
 
@@ -130,7 +130,7 @@ def play_legally(rng: random.Random, values: twin.Values, case: Case) -> list[st
     """The tokens of a legal game, to its end or stopped early."""
     game = new_game(values, case)
     care = rng.choice([1, 4, 10, 20])
-    longest = rng.choice([rng.randrange(12), 100, 250, 250])
+    longest = rng.choice([rng.randrange(4), rng.randrange(12), 250, 250])
     tokens: list[str] = []
     while len(tokens) < longest:
         if game.over:

@@ -1,0 +1,35 @@
+"""The recorded day in fixtures/: every line is judged as its truth says, and to the last field as recorded."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from replay.adhoc import verify_files
+from replay.night import NightSettings
+
+DAY = Path(__file__).parent.parent / "fixtures" / "blocks-day"
+
+
+def lines(name):
+    return [json.loads(line) for line in (DAY / name).read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return list(verify_files([DAY / "games.ndjson"], NightSettings().verifier(), threads=1))
+
+
+def test_every_line_is_judged_as_the_truth_says(found):
+    for number, (truth, got) in enumerate(zip(lines("truth.ndjson"), found, strict=True), start=1):
+        where = f"line {number}, {truth['kind']}/{truth['variant']}, game {got['game_id']}"
+        assert got["verdict"] == truth["expected_verdict"], where
+        if got["verdict"] != "quarantined":
+            assert sorted(reason["code"] for reason in got["reasons"]) == sorted(truth["expected_reasons"]), where
+        assert sorted(got["suspicions"]) == sorted(truth["expected_suspicions"]), where
+
+
+def test_verdicts_are_as_recorded(found):
+    for number, (recorded, got) in enumerate(zip(lines("verdicts.ndjson"), found, strict=True), start=1):
+        del got["source"]["file"]
+        assert got == recorded, f"line {number}, game {got['game_id']}: expected {recorded}, got {got}"
