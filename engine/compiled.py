@@ -35,12 +35,13 @@ def popcount(typingctx: Any, word: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def borrowed(typingctx: Any, array: Any) -> Any:
     """The same array without its reference count, for code that only passes it on to functions.
 
-    Numba counts references atomically at many calls, which in a kernel of small functions costs more than the work.  The
-    caller keeps the array itself, so nothing is freed under the borrower.
+    Numba counts references atomically at many calls, which in a kernel of small functions costs more than the work.  Borrow
+    nothing but a function's own parameters, which its caller keeps: numba frees a local array after the last use of its name,
+    and then the borrower reads memory that is another's.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -83,6 +84,12 @@ def compile_function(function: Callable[..., Any], mark: str, inline: bool = Fal
     return numba.njit(cache=True, nogil=True, boundscheck=None, forceinline=inline)(function)
 
 
+def jit(*modules: ModuleType) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: ``compile_function`` for code that calls into ``modules`` besides its own."""
+    mark = fingerprint(*modules)
+    return lambda function: compile_function(function, mark)
+
+
 def compile_kernel(module: ModuleType) -> dict[str, Any]:
     """Compile the functions that ``module.KERNEL`` names, in that order, and return them by name.
 
@@ -104,4 +111,4 @@ def compile_kernel(module: ModuleType) -> dict[str, Any]:
     return compiled
 
 
-__all__ = ["borrowed", "compile_function", "compile_kernel", "fingerprint", "popcount"]
+__all__ = ["borrowed", "compile_function", "compile_kernel", "fingerprint", "jit", "popcount"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 
 from engine import compiled
@@ -45,7 +44,7 @@ WIDTH = 6
 NOT_YET = -(1 << 60)
 
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-_EIGHT, _SIXTEEN, _24, _32, _48 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(32), np.uint64(48)
+_EIGHT, _SIXTEEN, _24, _32 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(32)
 _27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
 _ZERO, _ALL = np.uint64(0), np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _ROW, _COLUMN = np.uint64(0xFF), np.uint64(0x0101_0101_0101_0101)
@@ -54,7 +53,7 @@ _COLUMNS_0_TO_5, _COLUMNS_0_TO_3 = np.uint64(0x3F3F_3F3F_3F3F_3F3F), np.uint64(0
 _GAMMA, _MIX1, _MIX2 = np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(0xBF58_476D_1CE4_E5B9), np.uint64(0x94D0_49BB_1331_11EB)
 _LOW16 = np.uint64(0xFFFF)
 
-_popcount: Any = compiled.popcount_uncompiled if numba.config.DISABLE_JIT else compiled.popcount
+_popcount: Any = compiled.popcount_uncompiled if compiled.CONFIG.DISABLE_JIT else compiled.popcount
 _MARK = compiled.fingerprint(source)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable
 from datetime import date
 from itertools import islice
@@ -51,9 +52,19 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
 
 
 def read_uploaded(lake: Lake, row: dict[str, Any]) -> Record:
-    """The record that a verdict row was made from, read again from the landed file.  Raises InputError."""
+    """The record that a verdict row was made from, read again from the landed file.
+
+    Raises InputError when the file is gone or another record stands in its place: nobody is shown somebody else's game.
+    """
     path = lake.day("logs", row["day"]) / row["source_file"]
-    return read_record(path, row["source_line"])
+    record = read_record(path, row["source_line"])
+    for name in ("game_id", "challenge", "attempt", "score", "best_combo", "final_board"):
+        if getattr(record, name) != row[name]:
+            raise InputError(
+                f"{path}: line {row['source_line']} is not the record that was verified any more ({name} is"
+                f" {getattr(record, name)!a}, it was {row[name]!a})"
+            )
+    return record
 
 
 def read_record(path: Path, line: int) -> Record:
@@ -61,15 +72,24 @@ def read_record(path: Path, line: int) -> Record:
     try:
         if path.suffix == ".parquet":
             return _parquet_record(path, line)
-        with _open(path) as handle:
+        with open_log(path) as handle:
             found = next(islice(_lines(handle), line - 1, None), None)
         if found is None:
             raise InputError(f"{path}: has no line {line} any more, the landed file was changed")
         return parse_record(found.removeprefix(b"\xef\xbb\xbf") if line == 1 else found)
     except MalformedRecord as error:
         raise InputError(f"{path}: line {line} is not the record that was verified any more ({error})") from error
-    except (OSError, EOFError) as error:
+    except damage(path) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
+
+
+def damage(path: Path) -> tuple[type[Exception], ...]:
+    """What reading a landed file may raise."""
+    if path.suffix == ".zst":
+        import zstandard
+
+        return (OSError, zstandard.ZstdError)
+    return (OSError, EOFError, zlib.error)
 
 
 def _lines(handle: BinaryIO) -> Iterable[bytes]:
@@ -77,7 +97,8 @@ def _lines(handle: BinaryIO) -> Iterable[bytes]:
         yield line.rstrip(b"\n")
 
 
-def _open(path: Path) -> BinaryIO:
+def open_log(path: Path) -> BinaryIO:
+    """A landed NDJSON file, decompressed by its name."""
     if path.suffix == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]
     if path.suffix == ".zst":
@@ -93,8 +114,9 @@ def _open(path: Path) -> BinaryIO:
 def _parquet_record(path: Path, row: int) -> Record:
     from replay.parquet import read_batches, row_object
 
+    before = 0
     for batch in read_batches(path):
-        if row <= batch.num_rows:
-            return check_object(row_object(batch, row - 1))
-        row -= batch.num_rows
+        if row <= before + batch.num_rows:
+            return check_object(row_object(batch, row - before - 1))
+        before += batch.num_rows
     raise InputError(f"{path}: has no row {row} any more, the landed file was changed")

@@ -77,6 +77,10 @@ class _Stream:
         started = False
         while piece := piece or self._raw():
             if decoder.eof:
+                # Zeros behind a member are padding, which gzip itself passes over.
+                piece = piece.lstrip(b"\0")
+                if not piece:
+                    continue
                 decoder = zlib.decompressobj(31)
                 started = False
             try:
@@ -186,7 +190,7 @@ def scan_chunk(chunk: Chunk) -> RecordBatch:
         # What was lost cannot be counted, but that something was must not disappear: it stands for one record.
         return _empty_batch([Quarantined(1, "stream", f"{chunk.error}: what came from this line on is lost")], 1)
     data = _read_only(np.frombuffer(chunk.data, np.uint8))
-    count = sk.count_lines(data, chunk.size)
+    count = int(sk.count_lines(data, chunk.size))
     line_start, line_end, status = (np.empty(count, np.int64) for _ in range(3))
     starts, ends, numbers = (np.empty((sk.N_FIELDS, count), np.int64) for _ in range(3))
     sk.scan_lines(data, chunk.size, nation_table(), line_start, line_end, status, starts, ends, numbers)

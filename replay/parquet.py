@@ -6,29 +6,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.blocks.batch import TextColumn
+from engine.compiled import jit
 from replay import scan_kernel as sk
 from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, nation_table
 from replay.errors import InputError, MalformedRecord
 from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TIME, check_object, format_time, parse_time
+
+_jit = jit(sk)
 
 BATCH_ROWS = 32_768
 _NO_TIME = -(2**63)
 _FIRST_TIME, _LAST_TIME = parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _scan_times(data, starts, ends, out):  # type: ignore[no-untyped-def]
     for row in range(len(starts)):
         out[row] = sk.scan_time(data, starts[row], ends[row]) if starts[row] >= 0 else -(2**63)
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _check_rows(  # type: ignore[no-untyped-def]
     kind, kind_starts, kind_ends, nation, nation_starts, nation_ends, game, game_starts, game_ends, started, finished,
     uploaded, nations, fine,
@@ -41,7 +43,7 @@ def _check_rows(  # type: ignore[no-untyped-def]
             )  # fmt: skip
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _mark_foreign(data, starts, ends, fine):  # type: ignore[no-untyped-def]
     """Rows with a byte beyond ASCII must be looked at one by one: Parquet readers do not check UTF-8."""
     for row in range(len(starts)):
@@ -53,11 +55,18 @@ def _mark_foreign(data, starts, ends, fine):  # type: ignore[no-untyped-def]
 def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a file; raises InputError when it is none."""
     try:
-        return pq.ParquetFile(path)
+        # Where a writer left checksums they are looked at, as those of gzip and zstd are.
+        return pq.ParquetFile(path, page_checksum_verification=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}), check the path and its rights") from error
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({error})") from error
+        if error.strerror:
+            raise InputError(f"{path}: cannot be read ({error.strerror}), check the path and its rights") from error
+        raise InputError(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
+    except pa.ArrowException as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa.RecordBatch]:
@@ -73,8 +82,7 @@ def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa
         try:
             batch = next(batches, None)
         except (OSError, pa.ArrowException) as error:
-            reason = str(error).partition("\n")[0]
-            raise InputError(f"{path}: is damaged, its rows cannot be read ({reason}); land it again") from error
+            raise InputError(f"{path}: is damaged, its rows cannot be read ({_first_line(error)}); land it again") from error
         if batch is None:
             return
         yield batch
@@ -87,7 +95,7 @@ def scan_batch(batch: pa.RecordBatch) -> RecordBatch:
     texts: dict[str, TextColumn] = {}
     numbers: dict[str, Ints] = {}
     # Types belong to the column, so one wrong type sends every row to the careful way, which names the field.
-    usable = all(name in batch.schema.names for name in FIELDS)
+    usable = all(batch.schema.names.count(name) == 1 for name in FIELDS)
     for name, kind in FIELDS.items() if usable else ():
         column = batch.column(name)
         if kind == INTEGER:
@@ -217,8 +225,9 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
     """One row as the careful way takes it; bytes that are not UTF-8 raise MalformedRecord."""
     found: dict[str, Any] = {}
     size = 0
-    for name in batch.schema.names:
-        column = batch.column(name)
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if name in found:
+            raise MalformedRecord("duplicate_key", f"column {name} stands twice in the table")
         if FIELDS.get(name) == TIME and pa.types.is_timestamp(column.type):
             value = column.slice(row, 1).view(pa.int64())[0].as_py()
             unit = {"s": 1_000_000, "ms": 1000, "us": 1}.get(column.type.unit)
@@ -242,7 +251,7 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
 
 
 def _game_id(batch: pa.RecordBatch, row: int) -> str | None:
-    if "game_id" not in batch.schema.names:
+    if batch.schema.names.count("game_id") != 1:
         return None
     try:
         value = batch.column("game_id")[row].as_py()

@@ -76,5 +76,16 @@ def quarantine_json(row: dict[str, Any]) -> dict[str, Any]:
 def short_reason(reason: dict[str, Any]) -> str:
     """A reason in a few words for a table: ``score_mismatch: 1,200 claimed, 980 found, from move 12``."""
     claimed, found = (f"{v:,}" if isinstance(v, int) else str(v) for v in (reason["claimed"], reason["found"]))
-    text = f"{reason['code']}: {found}" if reason["claimed"] is None else f"{reason['code']}: {claimed} claimed, {found}"
+    code = reason["code"]
+    if code in ("score_mismatch", "combo_mismatch"):
+        text = f"{code}: {claimed} claimed, {found} found"
+    elif code == "board_mismatch":
+        # Two boards fill a table; `replay game` draws them.
+        text = code
+    elif code == "truncated_log":
+        return f"{code}: {found} moves, one more gives what was claimed"
+    elif code in ("illegal_move", "conflicting_upload") or reason["claimed"] is None:
+        text = f"{code}: {found}"
+    else:
+        text = f"{code}: {claimed} claimed, {found}"
     return text if reason["move"] is None else f"{text}, from move {reason['move'] + 1}"

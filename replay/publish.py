@@ -266,7 +266,7 @@ def read_verdicts(path: Path, columns: list[str] | None = None) -> pa.Table:
 
 def write_table(path: Path, rows: pa.Table) -> None:
     """Write a day's verdict rows as ``write_verdicts`` does."""
-    pq.write_table(rows, path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
+    pq.write_table(rows, path, row_group_size=ROW_GROUP, **_PARQUET)
 
 
 def _restate(

@@ -38,6 +38,7 @@ _RFC3339 = re.compile(
 )
 # What decides how deeply a text is nested: brackets, quotes, and escapes, which hide a quote.
 _BRACKET = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
+_JSON_NAMES = {list: "array", str: "string", bool: "boolean", type(None): "null"}
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -155,7 +156,7 @@ def parse_json(line: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise MalformedRecord("json", f"not JSON: {error.msg} at character {error.pos}") from error
     if not isinstance(found, dict):
-        raise MalformedRecord("json", f"the line holds a JSON {type(found).__name__}, not an object")
+        raise MalformedRecord("json", f"the line holds a JSON {_JSON_NAMES.get(type(found), 'number')}, not an object")
     return found
 
 

@@ -8,11 +8,15 @@ gives up a file for one bad line, and both would have to be proved line by line 
 
 from __future__ import annotations
 
-import numba
+from typing import Any
+
 import numpy as np
 
-from engine.compiled import borrowed
+from engine.compiled import CONFIG, borrowed, borrowed_uncompiled, jit
 from replay.record import CLOCK_SKEW_US, FIELDS, INTEGER, MAX_RECORD_BYTES, MAX_TOKENS, TEXT, TIME
+
+_jit = jit()
+_borrowed: Any = borrowed_uncompiled if CONFIG.DISABLE_JIT else borrowed
 
 FIELD_NAMES = tuple(FIELDS)
 N_FIELDS = len(FIELD_NAMES)
@@ -50,7 +54,7 @@ _GAME_BYTES, _GAME_ENDS = _pack(("blocks", "tetromino", "tetcolor"))
 _KIND_BYTES, _KIND_ENDS = _pack(("human", "ai"))
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _same(data, start, end, table, first, last):
     if end - start != last - first:
         return False
@@ -60,7 +64,7 @@ def _same(data, start, end, table, first, last):
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def is_one_of(data, start, end, table, ends):
     """Whether ``data[start:end]`` equals one of the texts that ``table`` and ``ends`` hold."""
     first = 0
@@ -71,7 +75,7 @@ def is_one_of(data, start, end, table, ends):
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _digits(data, pos, count):
     """The number that ``count`` digits spell, or -1."""
     value = 0
@@ -83,7 +87,7 @@ def _digits(data, pos, count):
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def scan_time(data, start, end):
     """Microseconds since 1970 of ``YYYY-MM-DDTHH:MM:SS[.f{1,6}]Z``; -2**63 when the text is anything else."""
     bad = np.int64(-(2**63))
@@ -125,7 +129,7 @@ def scan_time(data, start, end):
     return ((days * 24 + hour) * 60 + minute) * 60_000_000 + second * 1_000_000 + fraction
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def check_values(
     data, kind_start, kind_end, nation, nation_start, nation_end, game, game_start, game_end, started, finished, uploaded, nations
 ):
@@ -146,14 +150,14 @@ def check_values(
     return started <= finished and uploaded >= finished - CLOCK_SKEW_US
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _skip_space(data, pos, end):
     while pos < end and (data[pos] == 32 or data[pos] == 9 or data[pos] == 13):
         pos += 1
     return pos
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def eight_bytes(data, pos):
     """Eight bytes as one word (LLVM makes it a single load)."""
     p = np.uint64(pos)
@@ -162,7 +166,7 @@ def eight_bytes(data, pos):
     return word | (np.uint64(data[p + _U6]) << _U48) | (np.uint64(data[p + _U7]) << _U56)
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _string_end(data, pos, end):
     """The closing quote of a plain ASCII string without escapes whose first byte is ``pos``, or -1.
 
@@ -187,7 +191,7 @@ def _string_end(data, pos, end):
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _integer_end(data, pos, end):
     """One past the last digit of a JSON integer of at most 18 digits, or -1."""
     start = pos
@@ -200,7 +204,7 @@ def _integer_end(data, pos, end):
     return pos
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _skip_plain_value(data, pos, end):
     """One past an extra field's value when it is a plain string, integer, true, false or null, else -1."""
     if pos >= end:
@@ -218,7 +222,7 @@ def _skip_plain_value(data, pos, end):
     return _integer_end(data, pos, end)
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _find_field(data, start, end, guess):
     """The field that a key names: ``guess`` is looked at first; -1 for an unknown key."""
     size = end - start
@@ -240,7 +244,7 @@ def _find_field(data, start, end, guess):
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _is_repeated(data, start, end, extras, count):
     """Whether an extra key stands among the first ``count`` extra keys of its line."""
     for i in range(count):
@@ -249,7 +253,7 @@ def _is_repeated(data, start, end, extras, count):
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _scan_value(data, pos, end, field, line):
     """Read the value of a known field into ``line`` (start, end, number a field): one past it, or -1 when it is not plain."""
     if pos >= end:
@@ -281,7 +285,7 @@ def _scan_value(data, pos, end, field, line):
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _scan_line(data, pos, end, line, order, extras):
     """The end of the plain record that begins at ``pos``, where a line feed or the chunk ends, or -1 when it is none.
 
@@ -335,7 +339,7 @@ def _scan_line(data, pos, end, line, order, extras):
     return stop
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def count_lines(data, size):
     """Lines in ``data[:size]``; the last may lack its line feed."""
     lines = 0
@@ -344,18 +348,23 @@ def count_lines(data, size):
     return lines + (size > 0 and data[size - 1] != 10)
 
 
-@numba.njit(cache=True, nogil=True)
 def scan_lines(data, size, nations, line_start, line_end, status, starts, ends, numbers):
+    """``_scan_lines`` with room for one line, which must be the caller's: see ``engine.compiled.borrowed``."""
+    order = np.arange(N_FIELDS + _MAX_EXTRA) % N_FIELDS
+    extras = np.zeros((_MAX_EXTRA, 2), np.int64)
+    line = np.zeros(3 * N_FIELDS, np.int64)
+    return _scan_lines(data, size, nations, order, extras, line, line_start, line_end, status, starts, ends, numbers)
+
+
+@_jit
+def _scan_lines(data, size, nations, order, extras, line, line_start, line_end, status, starts, ends, numbers):
     """Scan the whole lines in ``data[:size]``; behind them ``data`` has PADDING bytes that may be read and mean nothing.
 
     Outputs, one entry a line: ``line_start``, ``line_end`` (without the line feed), ``status`` SCAN_*; and by field and line:
     ``starts``, ``ends`` (bytes of texts, -1 for a null nation) and ``numbers`` (integers, and times in microseconds).
     """
-    order_ = np.arange(N_FIELDS + _MAX_EXTRA) % N_FIELDS
-    extras_ = np.zeros((_MAX_EXTRA, 2), np.int64)
-    line_ = np.zeros(3 * N_FIELDS, np.int64)
-    order, extras, line = borrowed(order_), borrowed(extras_), borrowed(line_)
-    data, nations = borrowed(data), borrowed(nations)
+    order, extras, line = _borrowed(order), _borrowed(extras), _borrowed(line)
+    data, nations = _borrowed(data), _borrowed(nations)
     pos = row = 0
     while pos < size:
         first = _skip_space(data, pos, size)

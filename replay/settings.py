@@ -25,7 +25,10 @@ class Settings(BaseSettings):
     tiers: Path | None = Field(None, description="rank tiers in place of seeds/rank_tiers.csv")
     shard_games: int = Field(250_000, ge=1, description="games a shard, about")
     threads: int | None = Field(None, ge=1, description="threads, every core by default")
-    memory_limit: str = Field("512MB", description="DuckDB's memory limit while it relates uploads and builds standings")
+    memory_limit: str = Field(
+        "512MB", pattern=r"^[0-9]+(\.[0-9]+)?[KMGT]i?B$",
+        description="DuckDB's memory limit while it relates uploads and builds standings",
+    )  # fmt: skip
     ai_in_percentile: bool = Field(True, description="AI players count in a day's positions and percentiles")
     pace_min_tokens: int = Field(10, ge=1, description="superhuman_pace: shortest log that is looked at, in moves")
     pace_min_ms_per_token: int = Field(200, ge=0, description="superhuman_pace: below this many milliseconds a move")

@@ -76,7 +76,7 @@ class StandingsSettings:
 
 @dataclass(frozen=True)
 class PlayerState:
-    """What became of one id: removed from play, or replaced by ``new_id`` (exactly one of the two)."""
+    """What became of one id: removed from play, or replaced by ``new_id``, or both when the new id was removed later."""
 
     removed: bool
     new_id: str | None
@@ -130,13 +130,15 @@ def load_player_states(path: Path) -> dict[str, PlayerState]:
 def _follow(path: Path, player_id: str, states: Mapping[str, tuple[str, str]]) -> PlayerState:
     seen = {player_id}
     state, new_id = states[player_id]
+    last_id = new_id
     while new_id in states and state == "anonymised":
         if new_id in seen:
             raise ReferenceDataError(f"{path}: the new ids from {player_id!r} on lead back to {new_id!r}; end the chain")
         seen.add(new_id)
         last_id = new_id
         state, new_id = states[last_id]
-    return PlayerState(removed=True, new_id=None) if state == "removed" else PlayerState(removed=False, new_id=new_id)
+    # Who was anonymised and then removed keeps the new id: what is written of them must not hold the old one.
+    return PlayerState(removed=state == "removed", new_id=(new_id or last_id) or None)
 
 
 def load_rank_tiers(path: Path) -> list[tuple[str, int]]:

@@ -47,6 +47,8 @@ def compare_with_truth(lake: Lake, examples: int = 5) -> Comparison:
     if not truth:
         raise InputError(f"{lake.root}: no truth/ folder, only a simulated lake has one")
     days = lake.published_days()
+    if not days:
+        raise InputError(f"{lake.root}: no day was published here, run `replay nightly` first")
     with duckdb.connect() as con:
         con.execute("set TimeZone = 'UTC'")
         con.execute(

@@ -12,16 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine import ENGINE_VERSION
 from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
 from engine.blocks.batch_kernel import BATCH
 from engine.blocks.rules import BlocksRules
 from engine.blocks.single import Deal
+from engine.compiled import jit
 from engine.outcome import BOARD_EQUAL, END
+from replay import scan_kernel
 from replay.challenges import Challenge, ChallengeTable
 from replay.columns import Ints, Quarantined, RecordBatch
 from replay.errors import EngineDisagreement, MalformedRecord
@@ -29,6 +31,8 @@ from replay.record import Record
 from replay.rulebook import Rulebook
 from replay.scan_kernel import eight_bytes
 from replay.verdict import ATTEMPTS, PROCESSING_VERSION, JudgeSettings, Verdict, challenge_span, judge, uncounted
+
+_jit = jit(scan_kernel)
 
 _TEXT, _TIME, _COUNT = pa.string(), pa.timestamp("us"), pa.int64()
 VERDICT_SCHEMA = pa.schema(
@@ -51,7 +55,7 @@ VERDICT_SCHEMA = pa.schema(
 _LOW_CARDINALITY = ("game", "mode", "rules", "challenge", "player_kind", "nation", "platform", "app_version")
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _gather(data, starts, ends, offsets, out):  # type: ignore[no-untyped-def]
     """Copy the texts behind one another."""
     for row in range(len(starts)):
@@ -62,7 +66,7 @@ def _gather(data, starts, ends, offsets, out):  # type: ignore[no-untyped-def]
             pos += np.uint64(1)
 
 
-@numba.njit(cache=True, nogil=True)
+@_jit
 def _mix_text(data, starts, ends, keys):  # type: ignore[no-untyped-def]
     """Fold a text column into 64-bit keys, one a row, eight bytes at a time; a text's length is part of it."""
     for row in range(len(starts)):
@@ -171,7 +175,7 @@ class Verifier:
             return
         column = batch.texts["player_id"]
         known = pa.array(list(self.anonymised), pa.string())
-        hit = np.flatnonzero(pa.compute.is_in(arrow_text(column), value_set=known).to_numpy(zero_copy_only=False))
+        hit = np.flatnonzero(pc.is_in(arrow_text(column), value_set=known).to_numpy(zero_copy_only=False))
         if not len(hit):
             return
         extra = bytearray()

@@ -1,6 +1,9 @@
 """The recorded day in fixtures/: every line is judged as its truth says, and to the last field as recorded."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,3 +36,16 @@ def test_verdicts_are_as_recorded(found):
     for number, (recorded, got) in enumerate(zip(lines("verdicts.ndjson"), found, strict=True), start=1):
         del got["source"]["file"]
         assert got == recorded, f"line {number}, game {got['game_id']}: expected {recorded}, got {got}"
+
+
+@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_verdicts_uncompiled_and_with_bounds_checked(switch, tmp_path):
+    """The whole path, reader and engine, gives the same lines with compilation off and with every index checked."""
+    command = [sys.executable, "-m", "replay", "verify", str(DAY / "games.ndjson"), "--json", "--threads", "1"]
+    environment = os.environ | {switch: "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    for recorded, text in zip(lines("verdicts.ndjson"), done.stdout.splitlines(), strict=True):
+        got = json.loads(text)
+        del got["source"]["file"]
+        assert got == recorded

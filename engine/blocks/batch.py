@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from engine.blocks import kernel as source
 from engine.blocks.batch_kernel import BATCH
-from engine.blocks.rules import BlocksRules
+from engine.blocks.rules import HAND_SIZE, BlocksRules
 from engine.blocks.single import Deal
 
 Ints = npt.NDArray[np.int64]
@@ -95,9 +95,10 @@ class BatchReplayer:
 
         ``deal_index`` and ``continues`` have one entry a row of the columns; ``boards`` are the claimed final boards.
         """
+        game = [np.zeros(size, np.int64) for size in (source.MAX_SIDE, source.MAX_SIDE, HAND_SIZE, source.N_STATE)]
         BATCH["replay_batch"](
             logs.data, logs.starts, logs.ends, boards.data, boards.starts, boards.ends, deal_index, continues, select,
-            *self._tables, *self._fast, self._deal, self._first, self._start_rows, self._start_board, self._is_fast,
+            *self._tables, *self._fast, self._deal, self._first, self._start_rows, self._start_board, self._is_fast, *game,
             out.status, out.score, out.best_combo, out.moves, out.finished, out.received, out.board, out.rows, out.log_hash,
         )  # fmt: skip
 

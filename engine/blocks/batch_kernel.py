@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from engine.blocks import kernel as source
-from engine.compiled import borrowed, borrowed_uncompiled, compile_function, compile_kernel, fingerprint
+from engine.compiled import CONFIG, borrowed, borrowed_uncompiled, compile_function, compile_kernel, fingerprint
 
-_borrowed = borrowed_uncompiled if numba.config.DISABLE_JIT else borrowed
+_borrowed: Any = borrowed_uncompiled if CONFIG.DISABLE_JIT else borrowed
 _COMPILED = compile_kernel(source)
 _count_tokens, _hash_log, _token_stride = (_COMPILED[n] for n in ("count_tokens", "hash_log", "token_stride"))
 _replay_8x8, _replay_log, _begin, _is_over = (_COMPILED[n] for n in ("replay_8x8", "replay_log", "begin", "is_over"))
@@ -21,12 +20,15 @@ def replay_batch(  # type: ignore[no-untyped-def]
     logs, starts, ends, boards, board_starts, board_ends, deal_index, continues, select,
     params, shape_rows, shape_h, shape_w, shape_cells, base, masks, anchors, offsets,
     deal, first, start_rows, start_board, is_fast,
+    rows, scratch, hand, st,
     status, score, best_combo, moves, finished, received, board, out_rows, log_hash,
 ):  # fmt: skip
-    """Replay the selected games one after the other; see ``BatchReplayer.replay`` for the arrays."""
-    rows_, scratch_ = np.zeros(source.MAX_SIDE, np.int64), np.zeros(source.MAX_SIDE, np.int64)
-    hand_, st_ = np.zeros(3, np.int64), np.zeros(source.N_STATE, np.int64)
-    rows, scratch, hand, st = _borrowed(rows_), _borrowed(scratch_), _borrowed(hand_), _borrowed(st_)
+    """Replay the selected games one after the other; see ``BatchReplayer.replay`` for the arrays.
+
+    ``rows``, ``scratch``, ``hand`` and ``st`` are room for one game.  They come from the caller, who keeps them: an array made
+    here would be freed as soon as it was borrowed, its own name being used no more.
+    """
+    rows, scratch, hand, st = _borrowed(rows), _borrowed(scratch), _borrowed(hand), _borrowed(st)
     logs, boards, params, base, deal = _borrowed(logs), _borrowed(boards), _borrowed(params), _borrowed(base), _borrowed(deal)
     shape_rows, shape_h, shape_w = _borrowed(shape_rows), _borrowed(shape_h), _borrowed(shape_w)
     shape_cells, start_rows = _borrowed(shape_cells), _borrowed(start_rows)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +42,7 @@ def standings(
 
     if sum((day is not None, player is not None, digest, nation is not None or month is not None)) > 1:
         raise UsageError("give one of --day, --player, --digest, or --nation and --month together")
+    _check_names(game, nation, month)
     path = Lake(lake).current_warehouse()
     columns: tuple[str, ...]
     if player is not None:
@@ -62,8 +65,39 @@ def standings(
         columns = ("position", "player_id", "player_nation", "total", "challenges", "reached_at")
     if as_json:
         common.print_lines(rows)
+        return
+    show_rows(title, rows, columns)
+    for status in _status(path, game, day, month) if rows and not digest else ():
+        common.console().print(status, soft_wrap=True)
+
+
+def _status(path: Path, game: str, day: str | None, month: str | None) -> list[str]:
+    """What stands under a ranking: how far it goes, whether it can still change, the rules that were played."""
+    from replay import standings as queries
+
+    as_of = queries.query_publication(path)["as_of"]
+    if day is not None:
+        found = [row for row in queries.query_challenges(path, game=game, limit=100_000) if row["challenge"] == day]
     else:
-        show_rows(title, rows, columns)
+        found = [row for row in queries.query_periods(path, game=game) if row["month"] == month]
+    lines = []
+    for row in found:
+        until = "" if row["status"] == "final" else f" until {row['final_from']}"
+        versions: Any = row["rules_versions"]
+        lines.append(f"As of {as_of}; {row['status']}{until}; rules {', '.join(versions)}")
+    return lines
+
+
+def _check_names(game: str, nation: str | None, month: str | None) -> None:
+    """A board that cannot be is a mistake in the call, not an empty board."""
+    from replay.record import GAMES, nations
+
+    if game not in GAMES:
+        raise UsageError(f"--game {game!r} is no game, it must be one of {', '.join(GAMES)}")
+    if nation is not None and nation not in nations():
+        raise UsageError(f"--nation {nation!r} is no nation, write the two capital letters of ISO 3166-1")
+    if month is not None and not re.fullmatch(r"[0-9]{4}-(0[1-9]|1[0-2])", month):
+        raise UsageError(f"--month {month!r} is no month, write it as YYYY-MM")
 
 
 _HEADINGS = {"player_nation": "nation", "player_id": "player", "challenges": "played", "previous_position": "last week"}

@@ -31,7 +31,9 @@ ChallengesOption = Annotated[
 ]
 RulesOption = Annotated[
     Path | None,
-    typer.Option("--rules", envvar="REPLAY_RULES", help="Folder of rules files in place of the built-in ones.", show_default=False),
+    typer.Option(
+        "--rules", envvar="REPLAY_RULES", help="Folder of rules files in place of the built-in ones.", show_default=False
+    ),
 ]
 PlayersOption = Annotated[
     Path | None,
@@ -74,9 +76,8 @@ def load_settings(**options: Any) -> Settings:
         return Settings(**{name: value for name, value in options.items() if value is not None})
     except ValidationError as error:
         first = error.errors()[0]
-        raise UsageError(
-            f"setting REPLAY_{str(first['loc'][0]).upper()} is {first['input']!r}: {first['msg'].lower()}"
-        ) from error
+        problem = first["msg"][:1].lower() + first["msg"][1:]
+        raise UsageError(f"setting REPLAY_{str(first['loc'][0]).upper()} is {first['input']!r}: {problem}") from error
 
 
 def console(stderr: bool = False) -> Console:
@@ -125,7 +126,8 @@ def table(title: str, *columns: tuple[str, str]) -> Table:
             yield Text(title, "bold", overflow="fold")
             yield from super().__rich_console__(console, options)
 
-    out = Titled(box=box.SIMPLE_HEAD, pad_edge=False)
+    # Collapsed padding: a challenge's ranking fits 80 columns with its player ids whole.
+    out = Titled(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for heading, justify in columns:
         out.add_column(heading, justify="right" if justify == "right" else "left", overflow="fold")
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,7 @@ def game(
     last: Annotated[int | None, typer.Option("--to", help="Last move to show.", show_default=False)] = None,
     challenges: common.ChallengesOption = None,
     rules: common.RulesOption = None,
+    players: common.PlayersOption = None,
     as_json: common.JsonOption = False,
 ) -> None:
     """Replay one game and say what came out, in words for the player and move by move.
@@ -52,6 +54,7 @@ def game(
     rulebook = load_rulebook(rules)
     table = load_challenges(challenges, rulebook)
     record, verdict, note = _find(which, lake, pick, rulebook, table)
+    record = replace(record, player_id=_new_id(record.player_id, players))
     dispute = Dispute(record, verdict, rulebook.find(record.game, record.rules), table.find(record.game, record.challenge))
     if html is not None:
         from replay.dispute import render_html
@@ -74,6 +77,15 @@ def game(
     raise typer.Exit({"flagged": 1, "quarantined": 2}.get(verdict.verdict, 0))
 
 
+def _new_id(player_id: str, players: Path | None) -> str:
+    """The id that stands for an anonymised player's, who may be shown under no other."""
+    from replay.challenges import SEEDS
+    from replay.standings import load_player_states
+
+    state = load_player_states(players or SEEDS / "players.csv").get(player_id)
+    return state.new_id or player_id if state else player_id
+
+
 def _find(
     which: str, lake: Path | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable
 ) -> tuple[Record, Verdict, list[str]]:
@@ -81,7 +93,8 @@ def _find(
     if which == "-":
         return *_judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table), []
     path = Path(which)
-    if path.is_file():
+    # os.path says no, and does not raise, when an id is too long for the name of a file.
+    if os.path.isfile(which):
         if path.suffix == ".parquet":
             raise UsageError(f"{path}: give a file with the record as JSON, or verify the Parquet file with `replay verify`")
         return *_judge(_one_line(_read(path), str(path), pick), rulebook, table), []
@@ -91,18 +104,12 @@ def _find(
 
 
 def _read(path: Path) -> bytes:
+    from replay.lookup import damage, open_log
+
     try:
-        if path.suffix == ".gz":
-            import gzip
-
-            return gzip.decompress(path.read_bytes())
-        if path.suffix == ".zst":
-            import zstandard
-
-            with path.open("rb") as handle:
-                return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(handle, read_across_frames=True).read()
-        return path.read_bytes()
-    except (OSError, EOFError) as error:
+        with open_log(path) as handle:
+            return handle.read()
+    except damage(path) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
 
 
@@ -144,34 +151,32 @@ def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> tuple[R
 
 
 def _from_lake(game_id: str, lake: Path, rulebook: Rulebook, table: ChallengeTable) -> tuple[Record, Verdict, list[str]]:
-    """A published game: judged again here, with what the night knew from other games added."""
+    """A published game: replayed again here, with the reasons and suspicions that its night published."""
     from replay.lake import Lake
     from replay.lookup import find_rows, read_uploaded
-    from replay.relations import RELATIONAL_REASONS, RELATIONAL_SUSPICIONS
-    from replay.verdict import Reason, in_order
+    from replay.relations import RELATIONAL_REASONS
+    from replay.verdict import Reason
     from replay.words import visible
 
     rows = find_rows(Lake(lake), game_id)
     row = rows[0]
-    record, verdict = _judge(_as_published(read_uploaded(Lake(lake), row), row), rulebook, table)
+    # An anonymised player's old id stands in the landed file only.
+    record, verdict = _judge(replace(read_uploaded(Lake(lake), row), player_id=row["player_id"]), rulebook, table)
     import json
 
-    extra = [Reason(**reason) for reason in json.loads(row["reasons"]) if reason["code"] in RELATIONAL_REASONS]
-    signs = tuple(sign for sign in row["suspicions"] if sign in RELATIONAL_SUSPICIONS)
+    reasons = tuple(Reason(**reason) for reason in json.loads(row["reasons"]))
     evidence: dict[str, Any] | None = json.loads(row["evidence"]) if row["evidence"] else None
-    verdict = replace(
-        verdict, verdict=row["verdict"], reasons=in_order([*verdict.reasons, *extra]), suspicions=(*signs, *verdict.suspicions),
-        evidence=evidence, copy_of=row["copy_of"],
-    )  # fmt: skip
     note = [f"Landed on {row['day']} in {visible(row['source_file'])}, line {row['source_line']:,}."]
+    if verdict.reasons != tuple(reason for reason in reasons if reason.code not in RELATIONAL_REASONS):
+        today = ", ".join(reason.code for reason in verdict.reasons) or "no reason against it"
+        note.append(f"Today's rules and challenges give {today}: run the night of {row['day']} again if they were mended.")
+    verdict = replace(
+        verdict, verdict=row["verdict"], reasons=reasons, suspicions=tuple(row["suspicions"]), evidence=evidence,
+        copy_of=row["copy_of"],
+    )  # fmt: skip
     for other in rows[1:]:
         note.append(
             f"The same id again: {other['verdict']}, landed on {other['day']} in {visible(other['source_file'])},"
             f" line {other['source_line']:,}."
         )
     return record, verdict, note
-
-
-def _as_published(record: Record, row: dict[str, Any]) -> Record:
-    # An anonymised player's old id stands in the landed file only.
-    return replace(record, player_id=row["player_id"])

@@ -89,7 +89,9 @@ def show_run(run: dict[str, Any], lake: Path) -> None:
             out.print(rows)
     if run["left_alone"]:
         out.print(f"Left alone, of no known kind or still being written: {', '.join(map(ascii, run['left_alone']))}")
-    out.print(f"Look next: replay flags --day {run['day']} --lake {lake} | replay standings --lake {lake}")
+    out.print("Where to look next:")
+    for line in (f"replay flags --day {run['day']} --lake {lake}", f"replay standings --lake {lake}"):
+        out.print(f"  {line}", soft_wrap=True)
 
 
 def rebuild(lake: common.LakeOption, players: common.PlayersOption = None, as_json: common.JsonOption = False) -> None:

@@ -47,7 +47,7 @@ def verify(
     if not as_json:
         total = sum(counts.values())
         parts = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(counts.items()))
-        out.print(f"{total:,} records: {parts}" if total else "no records")
+        out.print(f"{total:,} record{'' if total == 1 else 's'}: {parts}" if total else "no records")
     if counts["flagged"]:
         raise typer.Exit(1)
     if counts["quarantined"]:

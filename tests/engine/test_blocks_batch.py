@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import random
 import subprocess
@@ -14,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from engine.blocks import batch_kernel
 from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
 from engine.blocks.batch_kernel import BATCH
 from engine.blocks.rules import BlocksRules
@@ -317,9 +320,21 @@ def test_with_compilation_off(reference_digest: str) -> None:
     assert run_digest(15, NUMBA_DISABLE_JIT="1") == [reference_digest, "checked"]
 
 
+def test_only_parameters_are_borrowed() -> None:
+    """An array that is made in a function is freed once its name is used no more, whoever has borrowed it by then."""
+    for function in ast.parse(inspect.getsource(batch_kernel)).body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        parameters = {argument.arg for argument in function.args.args}
+        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+        borrowed = {call.args[0].id for call in calls if isinstance(call.func, ast.Name) and call.func.id == "_borrowed"}
+        assert borrowed <= parameters, f"{function.name} borrows {sorted(borrowed - parameters)}"
+
+
 FAKE_KERNEL = """
 WORDS = ()
 KERNEL = ("third",)
+INLINE = ()
 
 
 def third(numbers):

@@ -1,0 +1,114 @@
+"""The statements equal the slow twin, row by row, on seeded populations."""
+
+from __future__ import annotations
+
+import random
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.reference import standings as twin
+from tests.replay.standings_support import TIERS, build, flagged, game, in_order, marts, stored
+
+# Month ends, a year's end, a leap day, and weeks with their Sundays.
+FIRST_DAYS = [date(2026, 10, 22), date(2026, 12, 20), date(2028, 2, 20)]
+GAMES = ["blocks", "tetcolor", "tetromino"]
+NATIONS = ["DE", "IT", "NA", None]
+NAMES = ["a", "B", "\u00e9", "e\u0301", "=1+1", "x,y", 'q"q', "line\nfeed", "\u202eflip", "Z", "zz", "0", "\U0001f600"]
+
+
+def population(seed: int) -> dict[str, Any]:
+    """Rows, player states and settings: many ties, AI players, nation changes, equal finishes, uncounted rows."""
+    rng = random.Random(seed)
+    players = NAMES + [f"p{number}" for number in range(rng.randrange(1, 25))]
+    kinds = {player: rng.choice(["human", "human", "human", "ai"]) for player in players}
+    scores = rng.choice([[0, 4], [400, 404, 800, 1200], list(range(0, 4000, 4)), [2**53 - 1, 2**53, 2**53 + 1, 2**40]])
+    days = [rng.choice(FIRST_DAYS) + timedelta(days=number) for number in range(rng.randrange(1, 20))]
+    rows = []
+    for name in rng.sample(GAMES, rng.randrange(1, 4)):
+        for day in days:
+            for player in rng.sample(players, rng.randrange(len(players) + 1)):
+                for attempt in rng.sample([1, 2, 3], rng.choice([1, 1, 1, 2, 3])):
+                    rows.append(random_game(rng, name, day, player, attempt, kinds[player], rng.choice(scores)))
+    rng.shuffle(rows)
+    absent = rng.sample(players, min(len(players), rng.randrange(6)))
+    removed, renamed = absent[:2], absent[2:]
+    return {
+        "rows": rows,
+        "removed": removed,
+        "anonymised": {player: f"new-{rng.randrange(10**9)}" for player in renamed},
+        "as_of": rng.choice([None, days[-1], days[-1] + timedelta(days=rng.randrange(9))]),
+        "ai": rng.random() < 0.5,
+    }
+
+
+def random_game(rng: random.Random, name: str, day: date, player: str, attempt: int, kind: str, score: int) -> dict[str, Any]:
+    other_kind = {"human": "ai", "ai": "human"}[kind] if rng.random() < 0.05 else kind
+    row = game(
+        player,
+        score,
+        day.isoformat(),
+        attempt,
+        game=name,
+        player_kind=other_kind,
+        nation=rng.choice(NATIONS),
+        rules=rng.choice(["1.1.0", "1.2.0"]),
+        # Few different times: equal finishes must be told apart by attempt and id.
+        finished_at=datetime(day.year, day.month, day.day, rng.choice([0, 12, 23]), 59, 59, rng.choice([0, 999_999])),
+        game_id=f"{rng.randrange(16):x}-{name}-{day}-{player}-{attempt}",
+    )
+    return rng.choice([flagged(row), {**row, "counted": False}]) if rng.random() < 0.15 else row
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_every_mart_equals_the_twin(tmp_path, seed):
+    wanted = population(seed)
+    path = build(tmp_path, wanted["rows"], **{k: v for k, v in wanted.items() if k != "rows"}, files=3)
+    expected = twin.standings(
+        wanted["rows"],
+        removed=wanted["removed"],
+        anonymised=wanted["anonymised"],
+        tiers=TIERS,
+        as_of=wanted["as_of"],
+        ai_in_percentile=wanted["ai"],
+    )
+    found = marts(path)
+    assert found.keys() == expected.keys()
+    for mart, rows in found.items():
+        assert rows == in_order(expected[mart]), mart
+
+
+@pytest.mark.parametrize("seed", [100, 101])
+def test_same_rows_same_file_whatever_the_order_and_the_threads(tmp_path, seed):
+    """Two builds are equal in content and in stored order."""
+    wanted = population(seed)
+    rows = wanted.pop("rows")
+    shuffled = list(rows)
+    random.Random(seed).shuffle(shuffled)
+    first = build(tmp_path, rows, name="first", files=1, threads=1, **wanted)
+    second = build(tmp_path, shuffled, name="second", files=5, threads=4, **wanted)
+    assert stored(first) == stored(second)
+
+
+def test_the_populations_hold_what_they_are_for():
+    """Over all seeds: shared positions, AI players ranked and left out, both statuses, digests with and without a week before."""
+    seen: set[str] = set()
+    for seed in range(16):
+        wanted = population(seed)
+        expected = twin.standings(
+            wanted["rows"],
+            removed=wanted["removed"],
+            anonymised=wanted["anonymised"],
+            tiers=TIERS,
+            as_of=wanted["as_of"],
+            ai_in_percentile=wanted["ai"],
+        )
+        seen |= {f"{wanted['ai']} {row[4]}" for row in expected["daily_ranking"]}
+        seen |= {str(row[-1]) for row in expected["challenge_status"] + expected["daily_ranking"]}
+        seen |= {"new in the week" if row[-2] is None else "there before" for row in expected["weekly_digest"]}
+        seen |= {"shared position" for row in expected["leaderboard"] if row[5] != row[6]}
+        seen |= {"beyond 2^53" for row in expected["totals"] if int(str(row[2])) > 2**54}
+    assert seen >= {"True ai", "True human", "False human", "final", "provisional", "new in the week", "there before"}
+    assert seen >= {"shared position", "beyond 2^53", "Diamond", "Platinum", "Gold", "Silver", "Bronze"}
+    assert "False ai" not in seen
