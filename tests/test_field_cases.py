@@ -1,0 +1,34 @@
+"""Every field case of this project's list is held by a test that names it (in its name or its docstring)."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+# The cases that concern blocks, records, verdicts, standings and the batch.
+CASES = (
+    "A8", "A10", "B1", "B2", "B4", "B6", "B7", "B9", "B10", "C2", "D1", "D2", "D3", "D4", "D5", "D8", "D9", "D10", "E1", "E2", "E3",
+    "E4", "E7", "E8", "E9",
+)  # fmt: skip
+
+
+@cache
+def named_cases():
+    """Case by case, the tests that name it."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
+                continue
+            text = f"{node.name.replace('_', ' ').upper()} {ast.get_docstring(node) or ''}"
+            for case in set(re.findall(r"\b([A-E][0-9]{1,2})\b", text)):
+                found.setdefault(case, []).append(f"{path.name}::{node.name}")
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case_is_held_by_a_test(case):
+    assert named_cases().get(case), f"no test names field case {case}"
