@@ -74,14 +74,12 @@ def _lake(lake: Lake) -> list[Finding]:
     days = lake.published_days()
     span = f"{days[0]} to {days[-1]}" if days else "none"
     findings.append(("published days", bool(days), f"{len(days)}: {span}"))
-    changed = [str(day) for day in days if not _inputs_unchanged(lake, day)]
-    findings.append(
-        (
-            "landed logs",
-            not changed,
-            f"changed since their night: {', '.join(changed)}" if changed else "as their nights read them",
-        )
-    )
+    try:
+        changed = [str(day) for day in days if not _inputs_unchanged(lake, day)]
+        words = f"changed since their night: {', '.join(changed)}" if changed else "as their nights read them"
+        findings.append(("landed logs", not changed, words))
+    except InputError as error:
+        findings.append(("landed logs", False, str(error)))
     try:
         path = lake.current_warehouse()
         findings.append(

@@ -24,7 +24,7 @@ def query_flags(
 
     days = [d for d in lake.published_days() if day is None or d == day]
     if not days:
-        raise InputError(f"{lake.root}: {day or 'no day'} was not published, run `replay nightly`")
+        raise InputError(f"{lake.root}: {f'{day} was not' if day else 'no day was'} published here, run `replay nightly`")
     files = [str(lake.verdict_file(d)) for d in days]
     with duckdb.connect() as con:
         con.execute("set TimeZone = 'UTC'")

@@ -46,7 +46,7 @@ class Relation:
 
 
 def resolve(con: duckdb.DuckDBPyConnection, uploads: pa.Table) -> dict[Identity, Relation]:
-    """Relations by (day, file, line) among ``uploads`` (UPLOAD_COLUMNS and ``day``, date32); uploads without any are not in it."""
+    """Relations by (day, file, line) among ``uploads`` (UPLOAD_COLUMNS and ``day``, date32); those without any are not in it."""
     con.register("uploads_in", uploads)
     con.execute(
         "create or replace temp view uploads as"

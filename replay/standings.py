@@ -275,11 +275,18 @@ def run_steps(con: duckdb.DuckDBPyConnection, steps: Iterable[str]) -> None:
 def run_checks(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None) -> None:
     """Run the checks of ``replay/sql/checks`` on a built warehouse that is still open for writing.
 
-    Raises CheckFailed for the first that returns rows, with its name, the number of rows and the first row.
+    Raises CheckFailed for the first that returns rows, with its name, the number of rows and the first row, and NightError
+    for one that cannot be run.
     """
+    import duckdb
+
     for name in check_names() if names is None else names:
         check = read_sql(f"checks/{name}").rstrip().removesuffix(";")
-        found = con.execute(f"SELECT count(*) OVER (), * FROM (\n{check}\n) ORDER BY ALL LIMIT 1").fetchone()
+        try:
+            found = con.execute(f"SELECT count(*) OVER (), * FROM (\n{check}\n) ORDER BY ALL LIMIT 1").fetchone()
+        except duckdb.Error as error:
+            where = f"sql/checks/{name}.sql"
+            raise NightError(f"{where} failed ({_first_line(error)}); nothing of this build may be published") from error
         if found is None:
             continue
         columns = [column[0] for column in con.description or ()][1:]

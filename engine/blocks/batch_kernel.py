@@ -75,7 +75,7 @@ def hash_logs(logs, starts, ends, select, log_hash):  # type: ignore[no-untyped-
 def replay_all(  # type: ignore[no-untyped-def]
     logs, starts, ends, select, params, masks, anchors, offsets, base, deal, first, start_board, which
 ):
-    """The sum of the selected games' scores, fast case only, all of one deal: the replay with nothing around it, for benchmarks."""
+    """The sum of the selected games' scores, fast case only, one deal: the replay with nothing around it, for benchmarks."""
     rows = np.zeros(source.MAX_SIDE, np.int64)
     st = np.zeros(source.N_STATE, np.int64)
     total = 0

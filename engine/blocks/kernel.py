@@ -431,8 +431,9 @@ def completes(
                     try_hand[i] = hand[i]
                 # The refill plays no part in what is compared: an empty deal will do.
                 place(
-                    slot, column, row, params, shape_rows, shape_h, shape_w, shape_cells, base, hand, 0, try_rows, try_hand, try_st
-                )
+                    slot, column, row, params, shape_rows, shape_h, shape_w, shape_cells, base, hand, 0,
+                    try_rows, try_hand, try_st,
+                )  # fmt: skip
                 same = try_st[ST_SCORE] == score and try_st[ST_BEST] == best
                 for r in range(params[P_HEIGHT]):
                     same = same and try_rows[r] == board_rows[r]

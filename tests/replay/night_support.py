@@ -186,3 +186,37 @@ def check_run(lake: Path, day: date) -> dict[str, Any]:
     assert places == sorted(places)
     assert len(set(both)) == len(both), "one record in, exactly one row out"
     return run
+
+
+# --- A lake with a game of every kind ------------------------------------------------------------------------------------
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\u202eevil\r\n\x00<script>alert(1)</script>=cmd|' /C calc'!A0"
+REASONS = {
+    "score_mismatch": {"score": 7}, "combo_mismatch": {"best_combo": 5}, "board_mismatch": {"final_board": "#7"},
+    "illegal_move": {"moves": "1a1 9z9"}, "impossible_score": {"score": -1}, "unknown_rules": {"rules": "9.9.9"},
+    "unknown_challenge": {"challenge": "2031-01-01"}, "attempt_limit": {"attempt": 4},
+    "outside_challenge_day": {"started_at": upload("x", "x", ONE).started_at - 9 * DAY},
+}  # fmt: skip
+
+
+def lake_of_all_kinds(root: Path) -> tuple[Path, dict[str, str]]:
+    """A published lake with verified, flagged (every reason, the game's id is its name), copied and quarantined games, and the
+    environment that names it and its challenges.  Hostile texts stand wherever a player's text can stand."""
+    lake, challenges = root / "lake", write_challenges(root / "challenges.csv")
+    fine = upload("fine", "p-fine", seed=5, tokens=400)
+    flagged = [upload(code, f"p-{code}", seed=3, **changes) for code, changes in REASONS.items()]
+    lost, whole = upload("truncated_log", "p-lost", seed=4, tokens=24), upload("x", "x", seed=4, tokens=25)
+    flagged.append(replace(lost, score=whole.score, best_combo=whole.best_combo, final_board=whole.final_board))
+    land(lake, THREE, "a.ndjson", [fine, upload("open", "p-open", seed=6, tokens=33), *flagged])
+    pair = [upload("first", "p-two", seed=6, tokens=33), upload("duplicate_attempt", "p-two", seed=7)]
+    pair[1] = replace(pair[1], uploaded_at=pair[1].uploaded_at + 1)
+    conflict = [upload("conflicting_upload", f"p-c{n}", seed=8 + n, uploaded_at=fine.uploaded_at + n) for n in (1, 2)]
+    land(lake, THREE, "b.ndjson.gz", [*pair, *conflict, replace(fine, game_id="copy", uploaded_at=fine.uploaded_at + 2)])
+    evil = upload(EVIL, EVIL + "p", platform=EVIL, app_version=EVIL)
+    strange = upload("strange", EVIL + "q", moves=EVIL, final_board=EVIL, attempt=2)
+    named = [upload("named", EVIL + "r", rules=EVIL), upload("mode", "p-mode", mode=EVIL)]
+    land(lake, THREE, "c.ndjson.zst", [b'{"game_id": "half", "score": 1}', evil, strange, *named, line(evil)[:-5]])
+    land(lake, THREE, "d\u202e\x1b[2J.parquet", [upload("parquet", "p-parquet", seed=9), replace(evil, game_id="evil")])
+    land(lake, THREE, "left\x1b]0;x\x07.txt", [])
+    night(lake, challenges=challenges)
+    return lake, {"REPLAY_LAKE": str(lake), "REPLAY_CHALLENGES": str(challenges)}

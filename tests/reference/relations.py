@@ -1,0 +1,124 @@
+"""What uploads owe to one another, the slow way: lists and loops, one rule after the other, no keys and no SQL.
+
+Written from the rules alone.  An upload comes before another one when it was uploaded earlier, then when its game_id is smaller
+(by bytes), then by whatever else it says: never by the file or day that it lies in, unless two uploads say the very same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Upload:
+    """One upload: ``place`` is (day, file, line); ``log`` is the text of the moves without white space.
+
+    ``dated`` is a game in its challenge's own mode and rules, which alone has attempts; ``long`` a log that is long enough to
+    be a sign of anything.
+    """
+
+    place: tuple[Any, ...]
+    game_id: str
+    player_id: str
+    attempt: int
+    log: str
+    uploaded_at: int
+    game: str = "blocks"
+    mode: str = "daily"
+    rules: str = "1.2.0"
+    challenge: str = "2026-10-31"
+    score: int = 0
+    best_combo: int = 0
+    final_board: str = "-"
+    finished_at: int = 0
+    started_at: int = 0
+    player_kind: str = "human"
+    nation: str | None = None
+    platform: str = ""
+    app_version: str = ""
+    dated: bool = True
+    long: bool = True
+
+    def is_same_game(self, other: Upload) -> bool:
+        """The same player, challenge, attempt, log and claims, under the same mode and rules."""
+        names = ("game", "mode", "rules", "challenge", "player_id", "attempt", "log", "score", "best_combo", "final_board")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+
+@dataclass
+class Owed:
+    """``copy_of`` is the game that an upload is a copy of; ``duplicate_of`` the game that has its attempt already.
+
+    ``conflict`` is (different games under the id, their players, when the first was uploaded), ``copied`` (the game that had the
+    log first, players who share it).
+    """
+
+    copy_of: str | None = None
+    duplicate_of: str | None = None
+    conflict: tuple[int, int, int] | None = None
+    copied: tuple[str, int] | None = None
+
+    def __bool__(self) -> bool:
+        return self != Owed()
+
+
+@dataclass
+class _State:
+    upload: Upload
+    owed: Owed = field(default_factory=Owed)
+
+
+def relate(uploads: list[Upload], order: list[Upload]) -> dict[tuple[Any, ...], Owed]:
+    """What each upload owes, by place; ``order`` are the same uploads, earliest first."""
+    assert sorted(map(repr, uploads)) == sorted(map(repr, order))
+    states = [_State(upload) for upload in order]
+    for state in states:
+        _conflict(state, [other.upload for other in states if other.upload.game_id == state.upload.game_id])
+    for state in states:
+        same = [other for other in states if other.upload.is_same_game(state.upload)]
+        clean = [other for other in same if other.owed.conflict is None]
+        # One game stands for all its uploads; where every upload of it is disputed, each of them is.
+        if clean and clean[0] is not state:
+            state.owed.copy_of = clean[0].upload.game_id
+    for state in states:
+        if state.owed.copy_of is not None:
+            state.owed.conflict = None
+            continue
+        _attempt(state, order)
+        _log(state, order)
+    return {state.upload.place: state.owed for state in states}
+
+
+def _conflict(state: _State, under_id: list[Upload]) -> None:
+    """One game_id with different games: the first stands if they are one player's, none if they are several players'."""
+    games: list[Upload] = []
+    for upload in under_id:
+        if not any(upload.is_same_game(game) for game in games):
+            games.append(upload)
+    if len(games) == 1:
+        return
+    players = len({upload.player_id for upload in under_id})
+    if players > 1 or not state.upload.is_same_game(under_id[0]):
+        state.owed.conflict = (len(games), players, min(upload.uploaded_at for upload in under_id))
+
+
+def _attempt(state: _State, order: list[Upload]) -> None:
+    """Different logs under one attempt: the first uploaded stands."""
+    mine = state.upload
+    if not mine.dated:
+        return
+    for upload in order:
+        whose = (upload.game, upload.challenge, upload.player_id, upload.attempt)
+        if upload.dated and whose == (mine.game, mine.challenge, mine.player_id, mine.attempt):
+            if upload.log != mine.log:
+                state.owed.duplicate_of = upload.game_id
+            return
+
+
+def _log(state: _State, order: list[Upload]) -> None:
+    """The same long log of one challenge from somebody else before."""
+    mine = state.upload
+    shared = [u for u in order if u.long and (u.game, u.challenge, u.log) == (mine.game, mine.challenge, mine.log)]
+    if mine.long and shared[0].player_id != mine.player_id:
+        state.owed.copied = (shared[0].game_id, len({upload.player_id for upload in shared}))
