@@ -31,11 +31,7 @@ def verify_files(
     from replay import publish
     from replay.relations import resolve
 
-    for path in files:
-        if not path.is_file():
-            raise InputError(f"{path}: no such file, give files with one game a line or Parquet files")
-        if files.count(path) > 1:
-            raise InputError(f"{path}: is given twice, every game in it would be its own copy")
+    _check_files(files)
     with tempfile.TemporaryDirectory(prefix="replay-verify-") as folder, duckdb.connect() as con:
         con.execute("set TimeZone = 'UTC'")
         staging = Path(folder)
@@ -62,3 +58,18 @@ def verify_files(
         while next_aside:
             yield quarantine_json(next_aside)
             next_aside = next(waiting, None)
+
+
+def _check_files(files: Sequence[Path]) -> None:
+    given: set[Path] = set()
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file, give files with one game a line or Parquet files")
+        try:
+            # The name goes into every row of the file's games, as text.
+            str(path).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(f"{str(path)!a}: the name of this file is not UTF-8, rename it") from error
+        if path.resolve() in given:
+            raise InputError(f"{path}: is given twice, every game in it would be its own copy")
+        given.add(path.resolve())

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from replay.cli import common
+from replay.errors import UsageError
 from replay.words import visible
 
 
@@ -37,8 +38,15 @@ def verify(
     counts: Counter[str] = Counter()
     out = common.console()
     with tempfile.TemporaryDirectory(prefix="replay-stdin-") as folder:
-        paths = [_from_stdin(Path(folder)) if str(path) == "-" else path for path in files]
+        stdin = Path(folder) / "stdin.ndjson"
+        if files.count(Path("-")) > 1:
+            raise UsageError("verify: standard input (-) is given twice, it can be read once")
+        if Path("-") in files:
+            _keep_stdin(stdin)
+        paths = [stdin if path == Path("-") else path for path in files]
         for found in verify_files(paths, verifier, settings.threads):
+            if found["source"]["file"] == str(stdin):
+                found["source"]["file"] = "-"
             counts[found["verdict"]] += 1
             if as_json:
                 common.print_json(found)
@@ -54,12 +62,10 @@ def verify(
         raise typer.Exit(2)
 
 
-def _from_stdin(folder: Path) -> Path:
-    path = folder / "stdin.ndjson"
+def _keep_stdin(path: Path) -> None:
     with path.open("wb") as handle:
         while piece := sys.stdin.buffer.read(1 << 20):
             handle.write(piece)
-    return path
 
 
 def _show(out: Any, found: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from replay import ndjson, parquet
 from replay.columns import Quarantined, RecordBatch
 from replay.errors import MalformedRecord
 from replay.record import FIELDS, TIME, Record, format_time, parse_record
+from replay.verify import VERDICT_SCHEMA, VerifiedBatch
 
 # One valid record, whose line the compiled scan takes.
 VALID: dict[str, Any] = {
@@ -143,3 +144,24 @@ def refusal(text: bytes) -> MalformedRecord | None:
     except MalformedRecord as problem:
         return problem
     return None
+
+
+def batch_of(records: list[Record], tail: bytes = b"") -> RecordBatch:
+    """Records as the reader of lines hands them on; ``tail`` stands before each line's last brace."""
+    data = b"\n".join(text[:-1] + tail + b"}" for text in map(as_line, records)) + b"\n"
+    return ndjson.scan_chunk(ndjson.Chunk(bytearray(data) + bytes(16), len(data)))
+
+
+def rows_of(verified: VerifiedBatch) -> list[dict[str, Any]]:
+    """Verdict rows as they are written."""
+    rows: list[dict[str, Any]] = pa.Table.from_batches([verified.rows]).cast(VERDICT_SCHEMA).to_pylist()
+    return rows
+
+
+def verify(*records: Record, verifier: Verifier = VERIFIER) -> list[dict[str, Any]]:
+    return rows_of(verifier.verify(batch_of(list(records)), "a.ndjson"))
+
+
+def verify_one(found: Record, verifier: Verifier = VERIFIER) -> dict[str, Any]:
+    (row,) = verify(found, verifier=verifier)
+    return row

@@ -193,7 +193,7 @@ def check_run(lake: Path, day: date) -> dict[str, Any]:
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202eevil\r\n\x00<script>alert(1)</script>=cmd|' /C calc'!A0"
 REASONS = {
     "score_mismatch": {"score": 7}, "combo_mismatch": {"best_combo": 5}, "board_mismatch": {"final_board": "#7"},
-    "illegal_move": {"moves": "1a1 9z9"}, "impossible_score": {"score": -1}, "unknown_rules": {"rules": "9.9.9"},
+    "illegal_move": {"moves": "1a1 9b9"}, "impossible_score": {"score": -1}, "unknown_rules": {"rules": "9.9.9"},
     "unknown_challenge": {"challenge": "2031-01-01"}, "attempt_limit": {"attempt": 4},
     "outside_challenge_day": {"started_at": upload("x", "x", ONE).started_at - 9 * DAY},
 }  # fmt: skip

@@ -90,11 +90,10 @@ def begun(logs) -> Path:
     """Days 1 and 3 are published; day 2 has uploads that touch both."""
     for day in (ONE, THREE):
         night(logs, day)
-    for day, row in ((day, row) for day in (ONE, THREE) for row in verdict_rows(logs, day)):
-        if row["counted"] and row["uploaded_at"] > row["finished_at"]:
-            # The same upload had come earlier already, by another way: it stands, and the one of the other day is its copy.
-            found = replace(read_uploaded(Lake(logs), {**row, "day": day}), game_id=f"early-{day}")
-            land(logs, TWO, f"early-{day}.ndjson", [replace(found, uploaded_at=found.finished_at)])
+        # The same upload had come earlier already, by another way: it stands, and the one of the other day is its copy.
+        row = next(row for row in verdict_rows(logs, day) if row["counted"] and row["uploaded_at"] > row["finished_at"])
+        found = replace(read_uploaded(Lake(logs), {**row, "day": day}), game_id=f"early-{day}")
+        land(logs, TWO, f"early-{day}.ndjson", [replace(found, uploaded_at=found.finished_at)])
     return logs
 
 
@@ -148,7 +147,8 @@ def test_e1_a_night_killed_between_any_two_steps(begun, clean, tmp_path, seed):
         look_in(lake, before, after)
     night(lake, TWO, shard_games=60)
     assert everything(lake) == after
-    assert {path.name for path in lake.iterdir()} <= {*"logs truth verdicts quarantine runs warehouse staging".split(), ".lock"}
+    kinds = {"logs", "truth", "verdicts", "quarantine", "runs", "warehouse", "staging", ".lock"}
+    assert {path.name for path in lake.iterdir()} <= kinds
     assert not list((lake / "staging").iterdir())
 
 
@@ -270,7 +270,7 @@ def test_a_night_finishes_what_the_night_before_began(tmp_path):
     code = (
         "import os, sys\nfrom datetime import date\nfrom pathlib import Path\nfrom replay import lake as lakes\n"
         "from replay.lake import Lake\nfrom replay.night import NightSettings, run_night\n"
-        "lakes.recover, whole = (lambda lake: os._exit(9) if (lake.staging / 'publish' / 'journal.json').exists() else False), 0\n"
+        "lakes.recover = lambda lake: os._exit(9) if (lake.staging / 'publish' / 'journal.json').exists() else False\n"
         "run_night(Lake(Path(sys.argv[1])), date(2026, 10, 29), NightSettings(challenges=Path(sys.argv[2])))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(lake), str(challenges)], cwd=ROOT, check=False)
@@ -368,7 +368,7 @@ def test_readers_during_nights_always_find_whole_files(begun, clean, tmp_path):
     while process.poll() is None:
         with duckdb.connect(str(warehouse(lake)), read_only=True) as con:
             assert con.execute("select count(*) from publication").fetchall() == [(1,)]
-            audit = "select count(*) from totals t where total <> (select sum(score) from daily_best b where b.player_id = t.player_id)"
+            audit = "select (select sum(total) from totals) - (select sum(score) from daily_best)"
             assert con.execute(audit).fetchall() == [(0,)]
         for day in Lake(lake).published_days():
             run = json.loads(Lake(lake).run_file(day).read_text()) if Lake(lake).run_file(day).exists() else None

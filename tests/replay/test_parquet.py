@@ -43,7 +43,7 @@ def fits(parsed: dict[str, Any]) -> bool:
     """Whether every value is of its column's type, a null, or a text."""
     kinds = {INTEGER: int, TEXT: str, TIME: str}
     return all(
-        name in parsed and (type(parsed[name]) is kinds[kind] and (kind != INTEGER or -(2**63) <= parsed[name] < 2**63))
+        (name in parsed and (type(parsed[name]) is kinds[kind] and (kind != INTEGER or -(2**63) <= parsed[name] < 2**63)))
         or (name in parsed and parsed[name] is None)
         for name, kind in FIELDS.items()
     )
@@ -71,7 +71,7 @@ def read_path(path: Path, row_groups: list[int] | None = None) -> Read:
     return collect(map(parquet.scan_batch, parquet.read_batches(path, row_groups)))
 
 
-# --- The same fate as in NDJSON ---------------------------------------------------------------------------------------------------
+# --- The same fate as in NDJSON ---------------------------------------------------------------------------------------
 
 
 def test_a_table_of_good_and_bad_rows_has_the_fates_of_ndjson() -> None:
@@ -134,7 +134,8 @@ _WRONG: dict[str, tuple[list[Any], pa.DataType]] = {
     "a text": (["12"], pa.string()), "a fraction": ([12.0], pa.float64()), "a short fraction": ([12.0], pa.float32()),
     "not a number": ([float("nan")], pa.float64()), "true": ([True], pa.bool_()), "a decimal": ([12], pa.decimal128(20, 0)),
     "a date": ([datetime(2026, 10, 31)], pa.date32()), "a list": ([[12]], pa.list_(pa.int64())),
-    "a struct": ([{"a": 1}], pa.struct([("a", pa.int64())])), "bytes": ([b"12"], pa.binary()), "a time": ([datetime(2026, 10, 31)], pa.timestamp("us")),
+    "a struct": ([{"a": 1}], pa.struct([("a", pa.int64())])), "bytes": ([b"12"], pa.binary()),
+    "a time": ([datetime(2026, 10, 31)], pa.timestamp("us")),
     "a duration": ([12], pa.duration("s")),
 }  # fmt: skip
 
@@ -152,11 +153,13 @@ def test_an_integer_column_of_another_type_takes_no_row(field: str, what: str) -
     assert read.quarantined[1].game_id == "g-1"
 
 
-@pytest.mark.parametrize("what", [what for what in _WRONG if what != "a text"])
-@pytest.mark.parametrize("field", TEXTS + TIMES)
+@pytest.mark.parametrize(("field", "what"), [
+    (field, what)
+    for field in TEXTS + TIMES
+    for what in _WRONG
+    if what != "a text" and (field not in TIMES or what != "a time")
+])  # fmt: skip
 def test_a_text_column_of_another_type_takes_no_row(field: str, what: str) -> None:
-    if field in TIMES and what == "a time":
-        pytest.skip("native times are taken")
     values, kind = _WRONG[what]
     found = table(VALID, VALID)
     found = found.set_column(found.schema.get_field_index(field), field, pa.array(values * 2, kind))
@@ -185,11 +188,12 @@ def test_bytes_that_are_no_utf8_in_a_file(tmp_path: Path) -> None:
     assert read_path(tmp_path / "a.parquet").codes() == {2: "encoding"}
 
 
-# --- Types of columns ------------------------------------------------------------------------------------------------------------
+# --- Types of columns -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [
-    pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.large_string()),
+    pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()),
+    pa.dictionary(pa.int32(), pa.large_string()),
     pa.dictionary(pa.uint16(), pa.string()),
 ], ids=str)  # fmt: skip
 def test_texts_may_come_in_any_text_type(kind: pa.DataType) -> None:
@@ -203,7 +207,9 @@ def test_texts_may_come_in_any_text_type(kind: pa.DataType) -> None:
     assert len(read_table(typed).records) > 10
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()], ids=str)
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()], ids=str
+)
 def test_integers_may_come_in_any_integer_type(kind: pa.DataType) -> None:
     limits = np.iinfo(kind.to_pandas_dtype())
     values = [max(limits.min, -(2**63)), 0, 1, min(limits.max, 2**63 - 1)]
@@ -243,7 +249,11 @@ def test_native_times_are_utc_in_every_unit(unit: str, zone: str | None) -> None
 
 
 def test_nanoseconds_are_cut_to_microseconds_as_in_text() -> None:
-    for count, text in ((1_999, "1970-01-01T00:00:00.000001999Z"), (-1, "1969-12-31T23:59:59.999999999Z"), (-1_001, "1969-12-31T23:59:59.999998999Z")):
+    for count, text in (
+        (1_999, "1970-01-01T00:00:00.000001999Z"),
+        (-1, "1969-12-31T23:59:59.999999999Z"),
+        (-1_001, "1969-12-31T23:59:59.999998999Z"),
+    ):
         found = table(VALID)
         for name in TIMES:
             found = found.set_column(found.schema.get_field_index(name), name, pa.array([count], pa.timestamp("ns")))
@@ -255,7 +265,9 @@ def test_nanoseconds_are_cut_to_microseconds_as_in_text() -> None:
 def test_a_null_time_is_mistyped(unit: str) -> None:
     found = table(VALID, VALID)
     moments = pa.array([parse_time(VALID["started_at"]), None], pa.int64())
-    column = pa.array([None if m is None else datetime.fromtimestamp(m // 10**6, UTC) for m in moments.to_pylist()], pa.timestamp(unit, "UTC"))
+    column = pa.array(
+        [None if m is None else datetime.fromtimestamp(m // 10**6, UTC) for m in moments.to_pylist()], pa.timestamp(unit, "UTC")
+    )
     read = read_table(found.set_column(found.schema.get_field_index("started_at"), "started_at", column))
     assert read.records == {1: record()}
     assert fate(read, 2) == ("wrong_type", "field started_at is None, it must be text")
@@ -297,7 +309,7 @@ def test_native_times_are_held_to_the_clocks_like_texts() -> None:
     assert read.codes() == {2: "wrong_value", 3: "wrong_value"}
 
 
-# --- Limits ---------------------------------------------------------------------------------------------------------------------------
+# --- Limits -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_limits_of_a_record_hold_for_rows() -> None:
@@ -306,13 +318,16 @@ def test_the_limits_of_a_record_hold_for_rows() -> None:
     wide = "\U0001f600" * (filling // 4)
     rows = [
         VALID | {"moves": "1a1" * 200_000}, VALID | {"moves": "1a1" * 200_001}, VALID | {"moves": "a" * 200_001},
-        VALID | {"platform": "x" * filling}, VALID | {"platform": "x" * (filling + 1)}, VALID | {"platform": wide + "x" * 4}, VALID,
+        VALID | {"platform": "x" * filling}, VALID | {"platform": "x" * (filling + 1)},
+        VALID | {"platform": wide + "x" * 4}, VALID,
     ]  # fmt: skip
     read = read_table(table(*rows))
     assert sorted(read.records) == [1, 4, 7]
     assert read.codes() == {2: "too_large", 3: "too_large", 5: "too_large", 6: "too_large"}
     assert read.quarantined[2].reason == "the log has 200001 tokens, at most 200000 are taken"
-    assert read.quarantined[5].reason == f"the record has {MAX_RECORD_BYTES + 1} bytes of text, at most {MAX_RECORD_BYTES} are taken"
+    assert (
+        read.quarantined[5].reason == f"the record has {MAX_RECORD_BYTES + 1} bytes of text, at most {MAX_RECORD_BYTES} are taken"
+    )
 
 
 def test_a_row_of_20_mb_is_one_bad_row(tmp_path: Path) -> None:
@@ -322,7 +337,7 @@ def test_a_row_of_20_mb_is_one_bad_row(tmp_path: Path) -> None:
     assert (sorted(read.records), read.codes()) == ([1, 3], {2: "too_large"})
 
 
-# --- Files ----------------------------------------------------------------------------------------------------------------------------
+# --- Files ------------------------------------------------------------------------------------------------------------
 
 
 def many(count: int) -> pa.Table:
@@ -413,7 +428,7 @@ def test_a_column_given_twice_takes_no_row(tmp_path: Path) -> None:
     assert read.codes() == {1: "duplicate_key", 2: "duplicate_key"}
 
 
-# --- Times as text, in columns ------------------------------------------------------------------------------------------------------
+# --- Times as text, in columns ----------------------------------------------------------------------------------------
 
 
 def test_texts_of_times_go_through_the_same_scan() -> None:
@@ -435,4 +450,4 @@ def test_the_same_records_from_both_kinds_of_file(tmp_path: Path) -> None:
     pq.write_table(table(*rows), tmp_path / "a.parquet")
     text = b"\n".join(line(**row, extra=n) for n, row in enumerate(rows))
     assert list(read_path(tmp_path / "a.parquet").records.values()) == list(read_bytes(text).records.values()) == records
-    assert sk.N_FIELDS == len(FIELDS)
+    assert len(FIELDS) == sk.N_FIELDS

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import random
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields, replace
-from datetime import date, datetime, timedelta
+from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from replay import publish
 from replay.record import Record, format_time
 from replay.relations import (
-    KEY_COLUMNS,
     RELATIONAL_REASONS,
     RELATIONAL_SUSPICIONS,
-    UPLOAD_COLUMNS,
     Relation,
     apply_relation,
-    related_elsewhere,
     resolve,
 )
 from replay.verdict import REASON_CODES
-from replay.verify import VERDICT_SCHEMA, Verifier
-from tests.reference.relations import Owed, Upload, relate
+from replay.verify import Verifier
+from tests.replay.build import batch_of, rows_of
 from tests.replay.games import BEST, GAME, RULEBOOK, SCORE, TABLE, TOKENS, play, record
-from tests.replay.test_verify import batch_of, rows_of
+from tests.replay.test_relations_twin import DAYS, SCHEMA, Place, resolve_apart
 
-EPOCH = datetime(1970, 1, 1)
-DAYS = [date(2026, 10, 31), date(2026, 11, 1), date(2026, 11, 2)]
 VERIFIER = Verifier(RULEBOOK, TABLE)
 SECOND = 1_000_000
-SCHEMA = pa.schema([*(VERDICT_SCHEMA.field(name) for name in UPLOAD_COLUMNS), ("day", pa.date32())])
-Place = tuple[date, str, int]
-WORLD = re.compile("w[0-9]{4}:")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +37,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
-# --- Real games, in every order of files and days -------------------------------------------------------------------------------------
+# --- Real games, in every order of files and days ---------------------------------------------------------------------
 
 HONEST = record(TOKENS, GAME)
 OTHER_TOKENS, OTHER = play(2, 60)
@@ -67,23 +51,6 @@ def game(base: Record, seconds: int, **changes: Any) -> Record:
     return replace(base, uploaded_at=base.finished_at + seconds * SECOND, **changes)
 
 
-def apart(row: dict[str, Any], number: int) -> dict[str, Any]:
-    """A row in a world of its own, so that many worlds can be resolved at once."""
-    return row | {name: f"w{number:04}:{row[name]}" for name in ("game_id", "player_id", "challenge", "source_file")}
-
-
-def resolve_apart(con: duckdb.DuckDBPyConnection, worlds: Sequence[Sequence[dict[str, Any]]]) -> list[dict[Place, Relation]]:
-    """The relations of each world of rows, from one run of the product."""
-    rows = [apart(row, number) for number, found in enumerate(worlds) for row in found]
-    found = resolve(con, pa.Table.from_pylist([{name: row[name] for name in SCHEMA.names} for row in rows], SCHEMA))
-    out: list[dict[Place, Relation]] = [{} for _ in worlds]
-    for (day, file, line), relation in found.items():
-        whole = json.loads(WORLD.sub("", json.dumps(asdict(relation))))
-        whole["reasons"], whole["suspicions"] = tuple(whole["reasons"]), tuple(whole["suspicions"])
-        out[int(file[1:5])][day, file[6:], line] = Relation(**whole)
-    return out
-
-
 def settle(
     con: duckdb.DuckDBPyConnection, records: Sequence[Record], layouts: Sequence[Sequence[Place]]
 ) -> list[list[dict[str, Any]]]:
@@ -91,7 +58,10 @@ def settle(
     rows = rows_of(VERIFIER.verify(batch_of(list(records)), "x"))
     assert len(rows) == len(records)
     worlds = [
-        [row | {"day": day, "source_file": file, "source_line": line} for row, (day, file, line) in zip(rows, layout, strict=True)]
+        [
+            row | {"day": day, "source_file": file, "source_line": line}
+            for row, (day, file, line) in zip(rows, layout, strict=True)
+        ]
         for layout in layouts
     ]
     relations = resolve_apart(con, worlds)
@@ -155,7 +125,9 @@ def test_b7a_the_same_line_again(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_b7b_the_same_game_under_a_new_id_later(con: duckdb.DuckDBPyConnection) -> None:
-    rows = in_every_order(con, [game(HONEST, 9, game_id="a-later"), game(HONEST, 1, game_id="z-first"), game(HONEST, 5, game_id="m")])
+    rows = in_every_order(
+        con, [game(HONEST, 9, game_id="a-later"), game(HONEST, 1, game_id="z-first"), game(HONEST, 5, game_id="m")]
+    )
     assert copies(rows) == ["z-first", None, "z-first"]
     assert [row["counted"] for row in rows] == [False, True, False]
 
@@ -166,7 +138,12 @@ def test_b7c_one_id_with_two_logs_of_one_player(con: duckdb.DuckDBPyConnection) 
     assert codes(rows) == [["duplicate_attempt", "conflicting_upload"], []]
     assert verdicts(rows) == ["flagged", "verified"]
     first, second = json.loads(rows[0]["reasons"])
-    assert first == {"code": "duplicate_attempt", "claimed": 1, "found": "another log of this attempt was uploaded before, as game g-1", "move": None}
+    assert first == {
+        "code": "duplicate_attempt",
+        "claimed": 1,
+        "found": "another log of this attempt was uploaded before, as game g-1",
+        "move": None,
+    }
     when = format_time(HONEST.finished_at + SECOND)
     assert second == {
         "code": "conflicting_upload", "claimed": "g-1", "move": None,
@@ -215,7 +192,8 @@ def test_conflicts_at_one_moment_have_one_answer(con: duckdb.DuckDBPyConnection)
     assert sum("conflicting_upload" in row["reason_codes"] for row in rows) == 2
 
 
-@pytest.mark.parametrize("changes", [{"nation": "DE"}, {"nation": None}, {"platform": "z"}, {"app_version": "4"}, {"player_kind": "ai"},
+@pytest.mark.parametrize("changes", [{"nation": "DE"}, {"nation": None}, {"platform": "z"}, {"app_version": "4"},
+    {"player_kind": "ai"},
     {"started_at": HONEST.started_at + 1}, {"started_at": HONEST.started_at - 86_400_000_000}], ids=str)  # fmt: skip
 def test_copies_that_differ_beside_the_claims_have_one_answer(con: duckdb.DuckDBPyConnection, changes: dict[str, Any]) -> None:
     """The one that stands decides the nation, or whether the game began in time: files must not."""
@@ -234,13 +212,21 @@ def test_attempts_of_other_modes_rules_and_challenges_are_none(con: duckdb.DuckD
 
 
 def test_copies_of_practice_games_are_copies_too(con: duckdb.DuckDBPyConnection) -> None:
-    for changes in ({"mode": "training"}, {"rules": "9.9.9"}, {"challenge": "gone"}, {"challenge": "training-7", "mode": "training"}):
+    for changes in (
+        {"mode": "training"},
+        {"rules": "9.9.9"},
+        {"challenge": "gone"},
+        {"challenge": "training-7", "mode": "training"},
+    ):
         rows = in_every_order(con, [game(HONEST, 1, game_id="a", **changes), game(HONEST, 2, game_id="b", **changes)])
         assert copies(rows) == [None, "a"]
 
 
 def test_the_same_log_in_another_mode_is_another_game(con: duckdb.DuckDBPyConnection) -> None:
-    rows = in_every_order(con, [game(HONEST, 1, game_id="a"), game(HONEST, 2, game_id="b", mode="training"), game(HONEST, 3, game_id="c", attempt=2)])
+    rows = in_every_order(
+        con,
+        [game(HONEST, 1, game_id="a"), game(HONEST, 2, game_id="b", mode="training"), game(HONEST, 3, game_id="c", attempt=2)],
+    )
     assert copies(rows) == [None] * 3
     assert codes(rows) == [[], [], []]
     assert [row["counted"] for row in rows] == [True, False, True]
@@ -304,7 +290,9 @@ def test_odd_ids_are_compared_like_others(con: duckdb.DuckDBPyConnection, ids: t
     assert codes(rows) == [["conflicting_upload"]] * 2
 
 
-@pytest.mark.parametrize("log", [HONEST.moves, HONEST.moves.replace(" ", ""), " \n" + HONEST.moves], ids=["same", "tight", "loose"])
+@pytest.mark.parametrize(
+    "log", [HONEST.moves, HONEST.moves.replace(" ", ""), " \n" + HONEST.moves], ids=["same", "tight", "loose"]
+)
 def test_c1_the_later_of_two_players_with_one_log_is_pointed_at(con: duckdb.DuckDBPyConnection, log: str) -> None:
     """C1 (a, b): a suspicion, which does not stop the game from counting; the evidence names the earlier game."""
     rows = in_every_order(con, [game(HONEST, 9, game_id="a", player_id="thief", moves=log), game(HONEST, 1, game_id="b")])
@@ -332,12 +320,17 @@ def test_c1_short_logs_are_no_sign_of_anything(con: duckdb.DuckDBPyConnection) -
 
 
 def test_c1_the_same_log_of_another_challenge_is_nothing(con: duckdb.DuckDBPyConnection) -> None:
-    rows = in_every_order(con, [game(HONEST, 1, game_id="a"), game(HONEST, 2, game_id="b", player_id="q", challenge="training-7", mode="training")])
+    rows = in_every_order(
+        con, [game(HONEST, 1, game_id="a"), game(HONEST, 2, game_id="b", player_id="q", challenge="training-7", mode="training")]
+    )
     assert all(row["suspicions"] == ["unfinished"] for row in rows)
 
 
 def test_a_copy_of_a_copied_log_is_only_a_copy(con: duckdb.DuckDBPyConnection) -> None:
-    rows = in_every_order(con, [game(HONEST, 1, game_id="a"), game(HONEST, 2, game_id="b", player_id="q"), game(HONEST, 3, game_id="c", player_id="q")])
+    rows = in_every_order(
+        con,
+        [game(HONEST, 1, game_id="a"), game(HONEST, 2, game_id="b", player_id="q"), game(HONEST, 3, game_id="c", player_id="q")],
+    )
     assert [row["suspicions"] for row in rows] == [["unfinished"], ["copied_log", "unfinished"], ["unfinished"]]
     assert verdicts(rows) == ["verified", "verified", "copy"]
 
@@ -348,182 +341,7 @@ def test_nothing_related_is_nothing(con: duckdb.DuckDBPyConnection) -> None:
     assert resolve(con, SCHEMA.empty_table()) == {}
 
 
-# --- The slow twin, on random small worlds ---------------------------------------------------------------------------------------------
-
-
-def key(*values: Any) -> int:
-    """An even key of 64 bits."""
-    return int.from_bytes(hashlib.sha256(repr(values).encode()).digest()[:8], "little") & ~1
-
-
-def row_of(upload: Upload, bits: int = 0x1E) -> dict[str, Any]:
-    """The upload as a verdict row; by default its keys have few ``bits``: those of different things often meet, which must not
-    decide anything."""
-    found = asdict(upload)
-    day, file, line = found.pop("place")
-    digest = hashlib.sha256(upload.log.encode()).digest()
-    for name in ("started_at", "finished_at", "uploaded_at"):
-        found[name] = EPOCH + timedelta(microseconds=found[name])
-    whose = (upload.game, upload.challenge, upload.player_id, upload.attempt)
-    return found | {
-        "day": day, "source_file": file, "source_line": line, "upload_key": key(upload.game_id) & bits,
-        "attempt_key": (key(*whose) if upload.dated else key(*whose, upload.log)) & bits | upload.dated,
-        "log_key": key(upload.game, upload.challenge, upload.log) & bits | 2 if upload.long else 0,
-        # Logs that agree in one half of the hash only are different logs.
-        "log_hash_low": digest[0] % 2, "log_hash_high": int.from_bytes(digest[1:8], "little"),
-    }  # fmt: skip
-
-
-def table_of(uploads: Sequence[Upload], bits: int = 0x1E) -> pa.Table:
-    rows = [row_of(upload, bits) for upload in uploads]
-    return pa.Table.from_pylist([{name: row[name] for name in SCHEMA.names} for row in rows], SCHEMA)
-
-
-def order_of(uploads: Sequence[Upload]) -> list[Upload]:
-    """Earliest first; how the product orders contents of one moment and id is its own affair, so worlds of that kind are left out
-    of the comparison with the twin."""
-    names = [f.name for f in fields(Upload) if f.name not in ("place", "uploaded_at", "game_id", "finished_at")]
-    return sorted(
-        uploads, key=lambda u: (u.uploaded_at, u.game_id.encode(), u.finished_at, [repr(getattr(u, name)) for name in names], u.place)
-    )
-
-
-def has_ambiguous_order(uploads: Sequence[Upload]) -> bool:
-    """Whether two different games share the moment and the id."""
-    return any(
-        (a.uploaded_at, a.game_id, a.finished_at) == (b.uploaded_at, b.game_id, b.finished_at) and not a.is_same_game(b)
-        for a in uploads for b in uploads
-    )  # fmt: skip
-
-
-def world(rng: random.Random, ties: bool = False) -> list[Upload]:
-    """A few uploads of few players, ids, logs and moments, often the same one again."""
-    uploads: list[Upload] = []
-    for number in range(rng.randrange(2, 10)):
-        place = (rng.choice(DAYS), rng.choice("ab"), number + 1)
-        if uploads and rng.random() < 0.45:
-            old = rng.choice(uploads)
-            changes: dict[str, Any] = {
-                "game_id": rng.choice("xyz"), "player_id": rng.choice("pq"), "log": rng.choice("AB"), "uploaded_at": rng.randrange(6),
-                "score": rng.randrange(2), "mode": rng.choice(("daily", "training")), "attempt": rng.choice((1, 2)),
-            }  # fmt: skip
-            some = rng.sample(sorted(changes), rng.randrange(3))
-            upload = replace(old, place=place, **{name: changes[name] for name in some})
-        else:
-            upload = Upload(
-                place, rng.choice("xyz"), rng.choice("pqr"), rng.choice((1, 1, 2)), rng.choice("ABC"), rng.randrange(6),
-                challenge=rng.choice(("d", "d", "e")), rules=rng.choice(("1", "1", "1", "2")), score=rng.choice((0, 0, 1)),
-                final_board=rng.choice("--#"), game=rng.choice(("blocks",) * 5 + ("tetcolor",)),
-            )  # fmt: skip
-        uploads.append(replace(upload, dated=upload.mode == "daily" and upload.rules == "1", long=upload.log != "C"))
-    if not ties:
-        # A moment for each upload, except for those that are the same game under the same id.
-        uploads = [replace(u, uploaded_at=u.uploaded_at * 100 + (0 if rng.random() < 0.3 else number)) for number, u in enumerate(uploads)]
-    return uploads
-
-
-def as_relation(upload: Upload, owed: Owed) -> Relation:
-    """What the product says where the twin owes this."""
-    reasons = []
-    if owed.duplicate_of is not None:
-        found = f"another log of this attempt was uploaded before, as game {owed.duplicate_of}"
-        reasons.append({"code": "duplicate_attempt", "claimed": upload.attempt, "found": found, "move": None})
-    if owed.conflict is not None:
-        contents, players, first = owed.conflict
-        whose = "of one player" if players == 1 else f"of {players} players"
-        found = f"{contents} different games {whose} were uploaded under this id, the first at {format_time(first)}"
-        reasons.append({"code": "conflicting_upload", "claimed": upload.game_id, "found": found, "move": None})
-    evidence = {"copied_log": {"first_game": owed.copied[0], "players": owed.copied[1]}} if owed.copied else {}
-    return Relation(owed.copy_of, tuple(reasons), ("copied_log",) if owed.copied else (), evidence)
-
-
-def test_random_worlds_are_resolved_as_the_slow_twin_resolves_them(con: duckdb.DuckDBPyConnection) -> None:
-    rng = random.Random(77)
-    worlds = [uploads for uploads in (world(rng) for _ in range(2000)) if not has_ambiguous_order(uploads)]
-    found = resolve_apart(con, [[row_of(upload) for upload in uploads] for uploads in worlds])
-    met: Counter[str] = Counter()
-    for uploads, relations_ in zip(worlds, found, strict=True):
-        owed = relate(uploads, order_of(uploads))
-        assert relations_ == {u.place: as_relation(u, owed[u.place]) for u in uploads if owed[u.place]}, uploads
-        for each in owed.values():
-            met.update(name for name, value in asdict(each).items() if value is not None)
-    assert len(worlds) > 1200
-    assert min(met[name] for name in ("copy_of", "duplicate_of", "conflict", "copied")) > 300
-
-
-def test_random_worlds_do_not_depend_on_where_uploads_lie(con: duckdb.DuckDBPyConnection) -> None:
-    """The same uploads at other places, ties of every kind among them."""
-    rng = random.Random(78)
-    worlds = [world(rng, ties=True) for _ in range(600)]
-    variants: list[list[Upload]] = []
-    for uploads in worlds:
-        for _ in range(4):
-            places = [upload.place for upload in uploads]
-            rng.shuffle(places)
-            variants.append([replace(upload, place=place) for upload, place in zip(uploads, places, strict=True)])
-            rng.shuffle(variants[-1])
-    found = resolve_apart(con, [[row_of(upload) for upload in uploads] for uploads in variants])
-    for number, uploads in enumerate(worlds):
-        outcomes = {
-            tuple(sorted(repr((replace(u, place=()), found[at].get(u.place))) for u in variants[at]))
-            for at in range(4 * number, 4 * number + 4)
-        }
-        assert len(outcomes) == 1, uploads
-
-
-# --- Uploads of other days ---------------------------------------------------------------------------------------------------------------
-
-
-def write_day(folder: Path, day: date, uploads: Sequence[Upload], bits: int = 0x1E) -> tuple[date, Path]:
-    """A verdict file of a day with what relations read of it."""
-    path = folder / f"it's day={day}" / "part-0.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table = table_of([upload for upload in uploads if upload.place[0] == day], bits).drop(["day"])
-    pq.write_table(table.append_column("verdict", pa.array(["verified"] * len(table), pa.string())), path)
-    return day, path
-
-
-@pytest.mark.parametrize("bits", [-1, 0xFFE], ids=["whole keys", "keys that meet"])
-def test_what_other_days_hold_is_found_through_one_another(con: duckdb.DuckDBPyConnection, tmp_path: Path, bits: int) -> None:
-    """A night sees its own uploads and those that are related to them, directly or not: the verdicts are those of the whole."""
-    rng = random.Random(79)
-    uploads = [
-        replace(upload, **{name: f"{number}:{getattr(upload, name)}" for name in ("game_id", "player_id", "challenge")},
-                place=(upload.place[0], upload.place[1], 100 * number + upload.place[2]))
-        for number in range(150) for upload in world(rng, ties=True)
-    ]  # fmt: skip
-    bits &= 2**64 - 1
-    files = [write_day(tmp_path, day, uploads, bits) for day in DAYS[1:]]
-    mine = table_of([upload for upload in uploads if upload.place[0] == DAYS[0]], bits)
-    found = related_elsewhere(con, mine.select(KEY_COLUMNS), files)
-    assert found is not None
-    assert set(found.column_names) == set(SCHEMA.names)
-    near = list(zip(*(found.column(c).to_pylist() for c in ("day", "source_file", "source_line")), strict=True))
-    assert near == sorted(near)
-    assert 200 < len(near) <= len(uploads) - len(mine)
-    whole = resolve(con, table_of(uploads, bits))
-    seen = set(near) | {upload.place for upload in uploads if upload.place[0] == DAYS[0]}
-    part = pa.concat_tables([mine, found.select(SCHEMA.names).cast(SCHEMA)])
-    assert resolve(con, part) == {place: relation for place, relation in whole.items() if place in seen}
-    # What was not found is what it was before this day came.
-    before = resolve(con, table_of([upload for upload in uploads if upload.place[0] != DAYS[0]], bits))
-    assert {p: r for p, r in before.items() if p not in seen} == {p: r for p, r in whole.items() if p not in seen}
-    assert bits != 2**64 - 1 or len(near) < len(uploads) - len(mine)
-
-
-def test_the_other_days_are_named_by_their_files(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    uploads = [Upload((DAYS[1], "a", 1), "x", "p", 1, "A", 1), Upload((DAYS[2], "a", 1), "x", "p", 1, "A", 2)]
-    files = [write_day(tmp_path, day, uploads) for day in DAYS[1:]]
-    found = related_elsewhere(con, table_of(uploads[:1]).select(KEY_COLUMNS), files)
-    assert found is not None
-    assert found.column("day").to_pylist() == DAYS[1:]
-    assert related_elsewhere(con, table_of([]).select(KEY_COLUMNS), []) is None
-    none = related_elsewhere(con, table_of([]).select(KEY_COLUMNS), files)
-    assert none is not None
-    assert len(none) == 0
-
-
-# --- Applying and taking back ----------------------------------------------------------------------------------------------------------
+# --- Applying and taking back -----------------------------------------------------------------------------------------
 
 DECIDED = ("verdict", "counted", "reason_codes", "reasons", "suspicions", "evidence", "copy_of")
 
@@ -531,7 +349,8 @@ DECIDED = ("verdict", "counted", "reason_codes", "reasons", "suspicions", "evide
 def alone() -> list[dict[str, Any]]:
     """Verdict rows as they are before anything is related: verified, flagged, with evidence, uncounted, under unknown rules."""
     changes: list[dict[str, Any]] = [
-        {}, {"score": SCORE + 1}, {"mode": "training"}, {"rules": "9.9.9"}, {"rules": "1.1.0"}, {"attempt": 9}, {"moves": HONEST.moves + " 1z1"},
+        {}, {"score": SCORE + 1}, {"mode": "training"}, {"rules": "9.9.9"}, {"rules": "1.1.0"}, {"attempt": 9},
+        {"moves": HONEST.moves + " 1z1"},
         {"finished_at": HONEST.started_at, "uploaded_at": HONEST.started_at}, {"moves": " ".join(TOKENS[:-1])},
     ]  # fmt: skip
     return rows_of(VERIFIER.verify(batch_of([replace(HONEST, **change) for change in changes]), "x"))
@@ -543,7 +362,8 @@ def relations() -> list[Relation | None]:
     copied = {"copied_log": {"first_game": "g", "players": 2}}
     return [
         None, Relation("g-0", (), (), {}), Relation(None, (duplicate,), (), {}), Relation(None, (conflict,), (), {}),
-        Relation(None, (duplicate, conflict), ("copied_log",), copied), Relation(None, (), ("copied_log",), copied), Relation("", (), (), {}),
+        Relation(None, (duplicate, conflict), ("copied_log",), copied),
+        Relation(None, (), ("copied_log",), copied), Relation("", (), (), {}),
     ]  # fmt: skip
 
 
@@ -567,7 +387,11 @@ def test_what_relations_make_of_a_row() -> None:
     assert none["counted"]
     assert (copy["verdict"], copy["copy_of"], copy["counted"], copy["reason_codes"]) == ("copy", "g-0", False, [])
     assert (empty["verdict"], empty["copy_of"]) == ("copy", "")
-    for found, expected in ((duplicate, ["duplicate_attempt"]), (conflict, ["conflicting_upload"]), (both, ["duplicate_attempt", "conflicting_upload"])):
+    for found, expected in (
+        (duplicate, ["duplicate_attempt"]),
+        (conflict, ["conflicting_upload"]),
+        (both, ["duplicate_attempt", "conflicting_upload"]),
+    ):
         assert (found["verdict"], found["counted"], found["reason_codes"]) == ("flagged", False, expected)
     assert (copied["verdict"], copied["counted"], copied["suspicions"]) == ("verified", True, ["copied_log", "unfinished"])
 
