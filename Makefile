@@ -10,7 +10,7 @@ demo: $(STAMP)  ## three days of simulated uploads, verified and held against th
 	$(BIN)/replay demo --fresh
 
 test: $(STAMP)  ## all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: lint types layers test  ## what must be clean before a change lands
 

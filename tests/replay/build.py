@@ -156,12 +156,3 @@ def rows_of(verified: VerifiedBatch) -> list[dict[str, Any]]:
     """Verdict rows as they are written."""
     rows: list[dict[str, Any]] = pa.Table.from_batches([verified.rows]).cast(VERDICT_SCHEMA).to_pylist()
     return rows
-
-
-def verify(*records: Record, verifier: Verifier = VERIFIER) -> list[dict[str, Any]]:
-    return rows_of(verifier.verify(batch_of(list(records)), "a.ndjson"))
-
-
-def verify_one(found: Record, verifier: Verifier = VERIFIER) -> dict[str, Any]:
-    (row,) = verify(found, verifier=verifier)
-    return row

@@ -303,7 +303,8 @@ def test_verify_in_the_inputs_order(run, kinds, tmp_path):
     assert run("verify", fine, "--json", env=env)[:2] == (0, "")
 
 
-def test_simulate_and_demo(run, tmp_path):
+def test_simulate_and_demo(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     code, out, _ = run("simulate", "--lake", tmp_path / "sim", "--day", ONE, "--days", "2", "--games", "40", "--json")
     assert (code, objects(out)[0]["records"], len(list((tmp_path / "sim" / "logs").iterdir()))) == (0, 80, 2)
     assert sum(objects(out)[0]["kinds"].values()) == 80

@@ -208,7 +208,8 @@ def test_a_file_of_several_games_needs_a_pick(game, kinds, challenges_only, tmp_
 def test_files_that_hold_no_game(game, challenges_only, tmp_path):
     cases = {
         "empty": (b"", "holds no game"), "blank": (b" \n\t\n", "holds no game"),
-        "text": (b"hello", "is no record of a game: not JSON"), "list": (b"[1]", "the line holds a JSON array"), "half": (line(upload("g", "p"))[:99], "is no record of a game"),
+        "text": (b"hello", "is no record of a game: not JSON"), "list": (b"[1]", "the line holds a JSON array"),
+        "half": (line(upload("g", "p"))[:99], "is no record of a game"),
         "latin": (b'{"a":"\xe9"}', "is not UTF-8"), "less": (b'{"game_id": "g"}', "field game is missing"),
         "x.gz": (b"nonsense", "cannot be read"), "y.gz": (gzip.compress(b"{}")[:-9] + b"000000000", "cannot be read"),
         "z.zst": (b"nonsense", "cannot be read"),

@@ -136,6 +136,13 @@ def test_a_mark_that_is_not_at_the_start_is_no_part_of_a_record() -> None:
     assert read_bytes(BOM + BOM + BEFORE).codes() == {1: "json"}
 
 
+def test_a_mark_where_a_piece_of_the_stream_begins_is_no_mark_of_the_file() -> None:
+    for first in (BEFORE + b"\n", b"\n\n\n", BOM + BEFORE + b"\n"):
+        read = read_bytes(first, BOM + AFTER + b"\n", BOM)
+        assert list(read.codes().values()) == ["json", "json"]
+        assert len(read.records) == (1 if BEFORE in first else 0)
+
+
 @pytest.mark.parametrize("part", [BOM[:1], BOM[:2]])
 def test_a_part_of_a_mark_is_a_bad_line(part: bytes) -> None:
     assert read_bytes(part).codes() == {1: "encoding"}

@@ -45,7 +45,7 @@ def test_plain_lines_never_go_the_careful_way() -> None:
     plain = [
         line(), json.dumps(VALID, separators=(",", ":")).encode(), line() + b"\r", b"  " + line() + b"\t",
         line(nation=None), line(player_kind="ai"), line(game="tetcolor"), line(score=10**18 - 1), line(score=-5),
-        line(score=Raw("-0")),
+        line(score=Raw("-0")), line(uploaded_at="2026-10-31T12:00:00.25Z"), line(finished_at=VALID["started_at"]),
         line(extra="x", more=1, and_=True, none=None, no=False), line(**{f"x{i}": i for i in range(8)}), line(moves=""),
         json.dumps(dict(reversed(VALID.items()))).encode(), line(player_id=Raw('"\'<=+@~\x7f"')),
         line(started_at="2024-02-29T23:59:59Z"),
@@ -157,6 +157,29 @@ def test_keys_and_values_at_every_offset_of_a_word(position: int) -> None:
         ]
         texts.append(line(**{"z" * (position + 1): Raw(f'"{filler}"')}))
     agree([text.replace(b"\n", b" ") for text in texts])
+
+
+def test_every_byte_at_every_place_of_a_line() -> None:
+    """One byte replaced by each of the 256, and one taken out or doubled: the scan and the authority never differ."""
+    text = json.dumps(
+        VALID | {"extra": "x", "more": -1, "yes": True, "no": False, "none": None, "moves": "1a1"}, separators=(",", ":")
+    ).encode()
+    fast = 0
+    for at in range(len(text)):
+        changed = [text[:at] + bytes([byte]) + text[at + 1 :] for byte in range(256) if byte != 10]
+        fast += agree([*changed, text[:at] + text[at + 1 :], text[:at] + text[at : at + 1] + text[at:]])
+    assert fast > 5000
+
+
+@pytest.mark.parametrize("beyond", range(-2, 3))
+def test_a_line_that_the_scan_leaves_off_is_read_to_its_end(beyond: int) -> None:
+    """Text behind the object is refused also where it begins just beyond what the scan looks at."""
+    space = b" " * (sk.MAX_PLAIN_BYTES - len(line()) + beyond)
+    for tail in (b"TRAILER", b"", b"}", b'"'):
+        text = line() + space + tail
+        agree([text, line()])
+        read = read_bytes(text + b"\n" + line())
+        assert list(read.records) == ([2] if tail else [1, 2])
 
 
 def test_the_end_of_a_chunk_is_no_part_of_a_line() -> None:

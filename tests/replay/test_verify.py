@@ -33,6 +33,15 @@ EPOCH = datetime(1970, 1, 1)
 # --- Helpers ----------------------------------------------------------------------------------------------------------
 
 
+def verify(*records: Record, verifier: Verifier = VERIFIER) -> list[dict[str, Any]]:
+    return rows_of(verifier.verify(batch_of(list(records)), "a.ndjson"))
+
+
+def verify_one(found: Record, verifier: Verifier = VERIFIER) -> dict[str, Any]:
+    (row,) = verify(found, verifier=verifier)
+    return row
+
+
 def check_row(row: dict[str, Any], found: Record, verifier: Verifier, source: tuple[str, int]) -> None:
     """Hold a verdict row, and the object that is printed for it, against the interpreted judge's verdict."""
     verdict = judge(found, verifier.rulebook, verifier.challenges, verifier.settings)

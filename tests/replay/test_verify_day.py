@@ -1,4 +1,4 @@
-"""A simulated day of uploads, verified in batches: row by row what the interpreted judge says, whatever the chunks and threads."""
+"""A simulated day, verified in batches: row by row what the interpreted judge says, whatever the chunks and threads."""
 
 from __future__ import annotations
 
