@@ -59,6 +59,13 @@ class RecordBatch:
         return Record(**values)  # type: ignore[arg-type]
 
 
+def empty_batch(quarantined: list[Quarantined], scanned: int) -> RecordBatch:
+    """A stretch of ``scanned`` lines of which nothing was taken."""
+    none, nothing = np.zeros(0, np.int64), np.frombuffer(b"", np.uint8)
+    texts = {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}
+    return RecordBatch(texts, dict.fromkeys(NUMBER_FIELDS, none), none, quarantined, scanned, len(quarantined))
+
+
 def nation_table() -> npt.NDArray[np.bool_]:
     """26 x 26 truth table of the two-letter codes of seeds/nations.csv."""
     table = np.zeros((26, 26), np.bool_)

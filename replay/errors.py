@@ -5,6 +5,7 @@
     ReplayError
     ├── UsageError            the call cannot be carried out as given            exit 2
     │   ├── InputError        a file or folder that cannot be read               exit 2
+    │   │   └── DamagedInput  a landed file whose bytes are not what its kind has: quarantined by a night   exit 2
     │   └── ReferenceDataError  a rules file, challenge table or seed is wrong   exit 2
     ├── MalformedRecord       one record that cannot be taken: quarantined, never raised out of a night
     └── NightError            a night that must not publish                      exit 1
@@ -33,6 +34,10 @@ class UsageError(ReplayError):
 
 class InputError(UsageError):
     """A file or folder that cannot be read."""
+
+
+class DamagedInput(InputError):
+    """A landed file whose bytes are not what its kind has; a night puts it aside and goes on."""
 
 
 class ReferenceDataError(UsageError):

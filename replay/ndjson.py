@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from engine.blocks.batch import TextColumn
 from replay import scan_kernel as sk
-from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordAppender, RecordBatch, nation_table
+from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordAppender, RecordBatch, empty_batch, nation_table
 from replay.errors import InputError, MalformedRecord
 from replay.record import MAX_RECORD_BYTES, check_object, parse_json
 
@@ -185,10 +185,10 @@ def scan_chunk(chunk: Chunk) -> RecordBatch:
     """The records of a chunk; line numbers count from 1 within it.  Never raises for what the bytes hold."""
     if chunk.oversize:
         reason = f"the record has {chunk.oversize} bytes, at most {MAX_RECORD_BYTES} are taken"
-        return _empty_batch([Quarantined(1, "too_large", reason)], 1)
+        return empty_batch([Quarantined(1, "too_large", reason)], 1)
     if chunk.error:
         # What was lost cannot be counted, but that something was must not disappear: it stands for one record.
-        return _empty_batch([Quarantined(1, "stream", f"{chunk.error}: what came from this line on is lost")], 1)
+        return empty_batch([Quarantined(1, "stream", f"{chunk.error}: what came from this line on is lost")], 1)
     data = _read_only(np.frombuffer(chunk.data, np.uint8))
     count = int(sk.count_lines(data, chunk.size))
     line_start, line_end, status = (np.empty(count, np.int64) for _ in range(3))
@@ -227,7 +227,7 @@ def give_up(chunk: Chunk, damage: str) -> RecordBatch:
     batch = scan_chunk(chunk)
     lines = sorted([*(int(line) for line in batch.lines), *(q.line for q in batch.quarantined)])
     reason = f"{damage}: no record of this file can be trusted, land it again"
-    return _empty_batch([Quarantined(line, "stream", reason) for line in lines], batch.scanned)
+    return empty_batch([Quarantined(line, "stream", reason) for line in lines], batch.scanned)
 
 
 def _read_only(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
@@ -249,14 +249,6 @@ def _read_carefully(
     except MalformedRecord as problem:
         return Quarantined(row + 1, problem.code, str(problem), game_id)
     return None
-
-
-def _empty_batch(quarantined: list[Quarantined], scanned: int) -> RecordBatch:
-    none, nothing = np.zeros(0, np.int64), np.zeros(0, np.uint8)
-    return RecordBatch(
-        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, dict.fromkeys(NUMBER_FIELDS, none), none,
-        quarantined, scanned, len(quarantined),
-    )  # fmt: skip
 
 
 __all__ = ["CHUNK_BYTES", "Chunk", "find_damage", "give_up", "read_chunks", "scan_chunk", "split_lines"]

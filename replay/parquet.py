@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 from engine.blocks.batch import TextColumn
 from engine.compiled import jit
 from replay import scan_kernel as sk
-from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, nation_table
-from replay.errors import InputError, MalformedRecord
+from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, empty_batch, nation_table
+from replay.errors import DamagedInput, InputError, MalformedRecord
 from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TIME, check_object, format_time, parse_time
 
 _jit = jit(sk)
 
 BATCH_ROWS = 32_768
+BATCH_BYTES = 64 << 20
 _NO_TIME = -(2**63)
 _FIRST_TIME, _LAST_TIME = parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")
 
@@ -53,16 +54,16 @@ def _mark_foreign(data, starts, ends, fine):  # type: ignore[no-untyped-def]
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
-    """Open a file; raises InputError when it is none."""
+    """Open a file; raises DamagedInput when it is no Parquet, InputError when it cannot be opened."""
     try:
         # Where a writer left checksums they are looked at, as those of gzip and zstd are.
         return pq.ParquetFile(path, page_checksum_verification=True)
     except OSError as error:
         if error.strerror:
             raise InputError(f"{path}: cannot be read ({error.strerror}), check the path and its rights") from error
-        raise InputError(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
+        raise DamagedInput(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
     except pa.ArrowException as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
+        raise DamagedInput(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -72,20 +73,27 @@ def _first_line(error: Exception) -> str:
 def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa.RecordBatch]:
     """Record batches of at most BATCH_ROWS rows with the record's columns only; extra columns are left unread.
 
-    Raises InputError when the file is none, or is damaged behind its footer.
+    Raises DamagedInput when the file is none, or is damaged behind its footer.
     """
     file = open_parquet(path)
     columns = [name for name in FIELDS if name in file.schema_arrow.names]
     groups = list(range(file.metadata.num_row_groups)) if row_groups is None else row_groups
-    batches = file.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=columns)
+    batches = file.iter_batches(batch_size=_batch_rows(file.metadata, groups), row_groups=groups, columns=columns)
     while True:
         try:
             batch = next(batches, None)
         except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{path}: is damaged, its rows cannot be read ({_first_line(error)}); land it again") from error
+            raise DamagedInput(f"{path}: is damaged, its rows cannot be read ({_first_line(error)}); land it again") from error
         if batch is None:
             return
         yield batch
+
+
+def _batch_rows(metadata: pq.FileMetaData, groups: list[int]) -> int:
+    """Rows a batch: BATCH_ROWS, or fewer where they are so large that as many would not fit into BATCH_BYTES."""
+    sizes = [(metadata.row_group(group).total_byte_size, metadata.row_group(group).num_rows) for group in groups]
+    largest = max((size // max(rows, 1) for size, rows in sizes), default=0)
+    return max(1, min(BATCH_ROWS, BATCH_BYTES // max(largest, 1)))
 
 
 def scan_batch(batch: pa.RecordBatch) -> RecordBatch:
@@ -214,11 +222,7 @@ def _all_careful(batch: pa.RecordBatch) -> RecordBatch:
             quarantined.append(
                 Quarantined(row + 1, "wrong_type", f"a column has a type that no record has: {batch.schema.types}")
             )
-    none, nothing = np.zeros(0, np.int64), np.frombuffer(b"", np.uint8)
-    return RecordBatch(
-        {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}, dict.fromkeys(NUMBER_FIELDS, none), none,
-        quarantined, batch.num_rows, batch.num_rows,
-    )  # fmt: skip
+    return empty_batch(quarantined, batch.num_rows)
 
 
 def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:

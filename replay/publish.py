@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -338,6 +338,7 @@ def _describe(
         "engine_version": ENGINE_VERSION,
         "processing_version": PROCESSING_VERSION,
         "rules": {f"{game}/{version}": digest for (game, version), digest in sorted(rulebook.hashes.items())},
+        "limits": asdict(settings.judge),
         "challenges": hashlib.sha256(settings.challenges_file.read_bytes()).hexdigest(),
         "players": hashlib.sha256(settings.players_file.read_bytes()).hexdigest(),
         "inputs": [{**entry, "records": by_file[entry["file"]]} for entry in pulled.inputs],

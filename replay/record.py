@@ -154,7 +154,7 @@ def parse_json(line: bytes) -> dict[str, Any]:
             text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_NotAnInteger, parse_int=_integer
         )
     except json.JSONDecodeError as error:
-        raise MalformedRecord("json", f"not JSON: {error.msg} at character {error.pos}") from error
+        raise MalformedRecord("json", f"not JSON: {error.msg} (character {error.pos})") from error
     if not isinstance(found, dict):
         raise MalformedRecord("json", f"the line holds a JSON {_JSON_NAMES.get(type(found), 'number')}, not an object")
     return found

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from replay import ndjson, parquet
-from replay.columns import Quarantined
+from replay.columns import Quarantined, RecordBatch, empty_batch
+from replay.errors import DamagedInput
 from replay.verify import VERDICT_SCHEMA, VerifiedBatch, Verifier
 
 SHARD_GAMES = 250_000
@@ -47,7 +49,11 @@ def plan_shards(
     for path in files:
         whole = Shard(0, str(path), name(path))
         if path.suffix == ".parquet":
-            pieces = [replace(whole, row_groups=groups) for groups in _row_group_runs(path, shard_games)]
+            try:
+                pieces = [replace(whole, row_groups=groups) for groups in _row_group_runs(path, shard_games)]
+            except DamagedInput:
+                # Verifying it says what is the matter, as with any other damaged file.
+                pieces = [whole]
         elif path.suffix in (".gz", ".zst"):
             pieces = [whole]
         else:
@@ -181,8 +187,7 @@ def verified_batches(shard: Shard, verifier: Verifier, threads: int | None = Non
     path, name = Path(shard.file), shard.name
     if path.suffix == ".parquet":
         groups = None if shard.row_groups is None else list(shard.row_groups)
-        batches: Iterable[Any] = parquet.read_batches(path, groups)
-        yield from _in_order(batches, lambda b: verifier.verify(parquet.scan_batch(b), name), threads)
+        yield from _in_order(_parquet_work(path, groups), lambda scan: verifier.verify(scan(), name), threads)
         return
     chunks = (chunk for chunk, _ in ndjson.read_chunks(path, shard.start, shard.end))
     if path.suffix in (".gz", ".zst"):
@@ -192,6 +197,19 @@ def verified_batches(shard: Shard, verifier: Verifier, threads: int | None = Non
             yield from (verifier.verify(batch, name) for batch in give_up)
             return
     yield from _in_order(chunks, lambda c: verifier.verify(ndjson.scan_chunk(c), name), threads)
+
+
+def _parquet_work(path: Path, groups: list[int] | None) -> Iterator[Callable[[], RecordBatch]]:
+    """What gives the record batches of a Parquet file, one call each.
+
+    Its pages are checked one by one, so what came before some damage is sound; for what is lost one record is set aside.
+    """
+    try:
+        for batch in parquet.read_batches(path, groups):
+            yield partial(parquet.scan_batch, batch)
+    except DamagedInput as error:
+        lost = Quarantined(1, "stream", f"{error}; what came from this row on is lost")
+        yield partial(empty_batch, [lost], 1)
 
 
 def _in_order(items: Iterable[Any], work: Callable[[Any], VerifiedBatch], threads: int | None) -> Iterator[VerifiedBatch]:

@@ -60,9 +60,7 @@ def replay_batch(  # type: ignore[no-untyped-def]
         moves[row] = st[source.ST_MOVES]
         for r in range(height):
             out_rows[row, r] = rows[r]
-        board[row] = _compare_board(
-            boards, board_starts[row], board_ends[row], params[source.P_WIDTH], height, rows, scratch
-        )
+        board[row] = _compare_board(boards, board_starts[row], board_ends[row], params[source.P_WIDTH], height, rows, scratch)
         log_hash[row, 0], log_hash[row, 1] = _hash_log(logs, pos, end, stride == 3)
 
 

@@ -260,9 +260,7 @@ def step(data, pos, end, params, shape_rows, shape_h, shape_w, shape_cells, base
     return APPLIED, after
 
 
-def replay_log(
-    data, pos, end, params, shape_rows, shape_h, shape_w, shape_cells, base, deal, last, continues, rows, hand, st
-):
+def replay_log(data, pos, end, params, shape_rows, shape_h, shape_w, shape_cells, base, deal, last, continues, rows, hand, st):
     """Apply a whole log to a game that ``begin`` set up: END, or the first fault, whose index is ``st[ST_MOVES]``."""
     status = APPLIED
     while status == APPLIED:

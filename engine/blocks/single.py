@@ -99,9 +99,7 @@ class Game:
         if self.status < 0:
             move = self.st[k.ST_MOVES]
             fault = Fault(FAULT_NAMES[self.status], move, self.fault_text())
-        return Outcome(
-            self.st[k.ST_SCORE], self.st[k.ST_BEST], self.board, self.st[k.ST_MOVES], self.over, fault
-        )
+        return Outcome(self.st[k.ST_SCORE], self.st[k.ST_BEST], self.board, self.st[k.ST_MOVES], self.over, fault)
 
     def completes(self, score: int, best_combo: int, board: str) -> bool:
         """Whether one more legal placement would give exactly these claims (``truncated_log``)."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -344,8 +345,10 @@ def test_e7_a_file_of_another_day_counts_for_its_own_challenge(tmp_path, challen
 # --- Files that cannot be used -------------------------------------------------------------------------------------------
 
 
-def test_a_damaged_parquet_file_stops_the_night_with_its_name(tmp_path, challenges):
+def test_e3_a_damaged_parquet_file_is_set_aside_and_the_night_goes_on(tmp_path, challenges):
+    """E3: what cannot be read is named with its file, counted as one record, and does not stop the others."""
     lake = tmp_path / "lake"
+    land(lake, THREE, "b.ndjson", [upload("other", "p-other")])
     path = land(lake, THREE, "a.parquet", [upload(f"g{i}", f"p{i}", seed=i % 7, tokens=10 + i) for i in range(60)])
     whole = path.read_bytes()
     damaged = {
@@ -354,11 +357,15 @@ def test_a_damaged_parquet_file_stops_the_night_with_its_name(tmp_path, challeng
     }  # fmt: skip
     for data in damaged.values():
         path.write_bytes(data)
-        with pytest.raises(InputError, match=r"a\.parquet: (cannot be read as Parquet|is damaged)"):
-            night(lake, challenges=challenges)
-        assert not (lake / "verdicts").exists()
+        run = night(lake, challenges=challenges)
+        assert (run["records"], run["verdicts"]["verified"], run["quarantine_codes"]) == (2, 1, {"stream": 1})
+        (row,) = pq.read_table(lake / "quarantine" / f"day={THREE}" / "part-0.parquet").to_pylist()
+        assert (row["source_file"], row["source_line"]) == ("a.parquet", 1)
+        assert re.search(
+            r"a\.parquet: (cannot be read as Parquet|is damaged).* what came from this row on is lost", row["reason"]
+        )
     path.write_bytes(whole)
-    assert night(lake, challenges=challenges)["records"] == 60
+    assert night(lake, challenges=challenges)["records"] == 61
 
 
 def test_a_file_that_grows_while_it_is_read_is_not_taken_half(tmp_path, challenges, monkeypatch):

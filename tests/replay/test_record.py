@@ -45,7 +45,7 @@ def cut(size: int, first: int = 0) -> bytes:
 
 _HALF = len(line()) // 2
 BAD: dict[str, tuple[bytes, str, str]] = {
-    "words": (b"no json at all", "json", "Expecting value at character 0"),
+    "words": (b"no json at all", "json", "Expecting value (character 0)"),
     "first half": (cut(_HALF), "json", "not JSON"),
     "second half": (line()[_HALF:], "json", "not JSON"),
     "middle missing": (cut(_HALF - 30) + line()[_HALF + 30 :], "json", "not JSON"),
