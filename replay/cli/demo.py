@@ -156,7 +156,8 @@ def _show_truth(out: Any, compared: Any) -> None:
             out.print(f"  {line}", soft_wrap=True)
     else:
         out.print(
-            f"All {compared.forged:,} forgeries flagged with their reasons; none of {compared.honest:,} honest games flagged.",
+            f"All {compared.forged:,} forged or broken uploads judged as the truth says, each forgery with its reasons;"
+            f" none of {compared.honest:,} honest games flagged.",
             style="bold green",
         )
 
