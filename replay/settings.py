@@ -32,6 +32,7 @@ class Settings(BaseSettings):
     ai_in_percentile: bool = Field(True, description="AI players count in a day's positions and percentiles")
     pace_min_tokens: int = Field(10, ge=1, description="superhuman_pace: shortest log that is looked at, in moves")
     pace_min_ms_per_token: int = Field(200, ge=0, description="superhuman_pace: below this many milliseconds a move")
+    look_back: int = Field(3, ge=0, description="days before the night's day whose logs are looked at again for late files")
     copied_min_tokens: int = Field(30, ge=1, description="copied_log: shortest log that is looked at, in moves")
 
     def night(self) -> NightSettings:

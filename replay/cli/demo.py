@@ -89,7 +89,7 @@ def demo(
     settings = common.load_settings()
     wanted = common.days_from(common.parse_day(day), days)
     run_simulation(lake, wanted, games, seed, forged, settings)
-    runs = [run_with_progress(Lake(lake), night, settings.night()) for night in wanted]
+    runs = [run_with_progress(Lake(lake), night, settings.night(), settings.look_back).run for night in wanted]
     out = common.console()
     _show_nights(out, runs)
     from replay.cli.boards import standings

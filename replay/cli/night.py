@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replay.cli import common
+
+if TYPE_CHECKING:
+    from replay.late import Nights
 
 
 def register(app: typer.Typer) -> None:
@@ -24,33 +27,49 @@ def nightly(
     players: common.PlayersOption = None,
     shard_games: Annotated[int | None, typer.Option(help="Games a shard, about (250,000).", show_default=False)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (every core).", show_default=False)] = None,
+    look_back: Annotated[
+        int | None, typer.Option(help="Days before whose changed logs are verified again (3).", show_default=False)
+    ] = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Publish a day that received nothing.")] = False,
     as_json: common.JsonOption = False,
 ) -> None:
     """Verify one day of uploads and publish verdicts and standings.
 
+    Published days shortly before it are verified again when their files changed: late uploads, files sent again.
+
     Exit code 0 when the night was published (flagged games are part of a good night), 1 when the day received nothing, no
-    record of it could be read or a check failed, 2 when rules, challenges or files cannot be read.
+    record of it could be read, a check failed, or an earlier day changed and could not be verified again, 2 when rules,
+    challenges or files cannot be read.
     """
     from replay.lake import Lake
+    from replay.report import write_report
 
     settings = common.load_settings(
-        challenges=challenges, rules=rules, players=players, shard_games=shard_games, threads=threads
-    ).night()
-    run = run_with_progress(Lake(lake), common.parse_day(day), settings, allow_empty)
+        challenges=challenges, rules=rules, players=players, shard_games=shard_games, threads=threads, look_back=look_back
+    )
+    nights = run_with_progress(Lake(lake), common.parse_day(day), settings.night(), settings.look_back, allow_empty)
+    run = nights.run
+    write_report(Lake(lake), common.parse_day(day))
+    restated = [str(earlier) for earlier in nights.restated]
     if as_json:
-        common.print_json(run)
+        common.print_json({**run, "restated_days": restated, "problems": list(nights.problems)})
     else:
+        if restated:
+            common.console().print(f"Verified again, their files had changed: {', '.join(restated)}")
         show_run(run, lake)
+    for problem in nights.problems:
+        typer.echo(f"replay: {problem}", err=True)
     if run["records"] and run["quarantined"] == run["records"]:
         # Published, so that the quarantine can be looked at, but no good night.
         typer.echo(f"replay: {day}: none of {run['records']:,} records could be read, look at the quarantine", err=True)
         raise typer.Exit(1)
+    if nights.problems:
+        raise typer.Exit(1)
 
 
-def run_with_progress(lake: Any, day: Any, settings: Any, allow_empty: bool = False) -> dict[str, Any]:
-    """One night with a progress bar on the terminal."""
-    from replay.night import run_night
+def run_with_progress(lake: Any, day: Any, settings: Any, look_back: int, allow_empty: bool = False) -> Nights:
+    """One night with its look back, with a progress bar on the terminal."""
+    from replay.late import run_nights
 
     with common.progress() as bar:
         task = bar.add_task(f"{day} pull", total=None)
@@ -61,9 +80,10 @@ def run_with_progress(lake: Any, day: Any, settings: Any, allow_empty: bool = Fa
             else:
                 bar.update(task, description=f"{day} {step}")
 
-        run = run_night(lake, day, settings, allow_empty, report)
-        bar.update(task, description=f"{day} published", total=run["records"], completed=run["records"])
-    return run
+        nights = run_nights(lake, day, settings, look_back, allow_empty, report)
+        records = nights.run["records"]
+        bar.update(task, description=f"{day} published", total=records, completed=records)
+    return nights
 
 
 def show_run(run: dict[str, Any], lake: Path) -> None:

@@ -40,12 +40,12 @@ counted AS (
     SELECT
         game,
         challenge,
-        count_if(is_new) AS players_new,
-        count_if(is_gone) AS players_gone,
-        count_if(is_raised) AS bests_raised,
-        count_if(is_lowered) AS bests_lowered,
-        count_if(is_other_game) AS bests_by_another_game,
-        count_if(is_moved) AS positions_moved
+        count(*) FILTER (WHERE is_new) AS players_new,
+        count(*) FILTER (WHERE is_gone) AS players_gone,
+        count(*) FILTER (WHERE is_raised) AS bests_raised,
+        count(*) FILTER (WHERE is_lowered) AS bests_lowered,
+        count(*) FILTER (WHERE is_other_game) AS bests_by_another_game,
+        count(*) FILTER (WHERE is_moved) AS positions_moved
     FROM compared
     GROUP BY game, challenge
 )
