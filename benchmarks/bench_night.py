@@ -25,6 +25,7 @@ reader = f"read_ndjson('{path}', columns = {columns}, ignore_errors = true)" if 
 what = ", ".join([*(f"sum(length({n}))" for n in texts), *(f"sum({n})" for n in numbers), *(f"max({n})" for n in times)])
 start = time.perf_counter()
 con = duckdb.connect()
+con.execute("set enable_progress_bar = false")
 con.execute(f"select count(*), {what} from {reader}").fetchall()
 print(json.dumps({"seconds": time.perf_counter() - start, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
 """

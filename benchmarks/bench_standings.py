@@ -19,6 +19,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from replay import standings
+from replay.database import connect
 
 if TYPE_CHECKING:
     import duckdb
@@ -66,9 +67,8 @@ def _forget(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _measure(path: Path, rounds: int, memory_limit: str) -> dict[str, float]:
-    import duckdb
 
-    con = duckdb.connect(str(path), config={"memory_limit": memory_limit, "temp_directory": str(path) + ".tmp"})
+    con = connect(path, memory_limit=memory_limit, spill=Path(str(path) + ".tmp"))
     standings.set_settings(con, standings.StandingsSettings(as_of=date(2026, 10, 30)))
     standings.attach_references(con, SEEDS / "players.csv", SEEDS / "rank_tiers.csv")
     standings.run_steps(con, ["periods"])

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from replay.database import connect
 from replay.errors import InputError
 from replay.present import quarantine_json, verdict_json
 from replay.shards import Progress, plan_shards, verify_shard
@@ -25,15 +26,13 @@ def verify_files(
     Copies, conflicts and second logs are found among the given files.  A name with an unknown ending is read as NDJSON.
     Raises InputError for a file that cannot be opened or is given twice.
     """
-    import duckdb
     import pyarrow.parquet as pq
 
     from replay import publish
     from replay.relations import resolve
 
     _check_files(files)
-    with tempfile.TemporaryDirectory(prefix="replay-verify-") as folder, duckdb.connect() as con:
-        con.execute("set TimeZone = 'UTC'")
+    with tempfile.TemporaryDirectory(prefix="replay-verify-") as folder, connect() as con:
         staging = Path(folder)
         shards = plan_shards(files, name=str)
         results = [verify_shard(shard, verifier, staging, threads, progress) for shard in shards]

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from replay.database import connect
 from replay.errors import InputError
 from replay.lake import Lake
 
@@ -20,14 +21,11 @@ def query_flags(
 
     Raises InputError when the day (or any day) was not published.
     """
-    import duckdb
-
     days = [d for d in lake.published_days() if day is None or d == day]
     if not days:
         raise InputError(f"{lake.root}: {f'{day} was not' if day else 'no day was'} published here, run `replay nightly`")
     files = [str(lake.verdict_file(d)) for d in days]
-    with duckdb.connect() as con:
-        con.execute("set TimeZone = 'UTC'")
+    with connect() as con:
         found = con.execute(
             SQL.read_text("utf-8"),
             {"files": files, "reason": reason, "player_id": player_id, "limit": limit, "offset": offset},

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from replay.database import connect
 from replay.errors import InputError, MalformedRecord
 from replay.lake import Lake
 from replay.record import Record, check_object, parse_record
@@ -20,11 +21,10 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
 
     Raises InputError when no day has it; a quarantined record of that id is named in the message.
     """
-    import duckdb
 
     days = lake.published_days()
     rows: list[dict[str, Any]] = []
-    with duckdb.connect(config={"threads": 2}) as con:
+    with connect(threads=2) as con:
         for kind in ("verdict", "quarantine"):
             files = [str(getattr(lake, f"{kind}_file")(day)) for day in days]
             files = [file for file in files if Path(file).exists()]

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine import ENGINE_VERSION
+from replay.database import connect
 from replay.errors import CountsDoNotAddUp, InputError, NightError
 from replay.lake import Lake, Publication
 from replay.relations import (
@@ -106,10 +107,7 @@ def stage_day(
     import duckdb
 
     try:
-        with duckdb.connect(
-            config={"memory_limit": settings.memory_limit, **({"threads": settings.threads} if settings.threads else {})}
-        ) as con:
-            con.execute("set TimeZone = 'UTC'")
+        with connect(memory_limit=settings.memory_limit, threads=settings.threads) as con:
             return _stage_day(con, publication, lake, day, pulled, results, settings)
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replay.database import connect
 from replay.lake import Lake
 from replay.night import read_run
 from replay.words import visible
@@ -31,12 +32,10 @@ def make_report(lake: Lake, day: date) -> dict[str, Any]:
     challenges by days of delay; ``standings_changed`` what the current warehouse moved against the one before, by challenge.
     Raises InputError when the day was not published.
     """
-    import duckdb
 
     run = read_run(lake, day)
     earlier = [other for other in lake.published_days() if other < day][-USUAL_NIGHTS:]
-    with duckdb.connect() as con:
-        con.execute("set TimeZone = 'UTC'")
+    with connect() as con:
         files = {"today": [str(lake.verdict_file(day))], "before": [str(lake.verdict_file(other)) for other in earlier]}
         # An empty list of files is no list to DuckDB: a first night is compared with itself and the comparison is dropped.
         parameters = {"today": files["today"], "before": files["before"] or files["today"]}

@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from replay.database import connect
 from replay.errors import CheckFailed, InputError, NightError, ReferenceDataError, UsageError
 
 if TYPE_CHECKING:
@@ -184,18 +185,8 @@ def open_new(path: Path, *, memory_limit: str | None = None, threads: int | None
         raise UsageError(f"{path}: the warehouse exists already; each build writes a file under a new name")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}; create it first")
-    # Extensions would be fetched from the network; reading Parquet needs none.
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "temp_directory": str(_spill_folder(path)),
-    }
-    if memory_limit is not None:
-        config["memory_limit"] = memory_limit
-    if threads is not None:
-        config["threads"] = threads
     try:
-        return duckdb.connect(str(path), config=config)
+        return connect(path, memory_limit=memory_limit, threads=threads, spill=_spill_folder(path))
     except duckdb.Error as error:
         raise UsageError(f"{path}: DuckDB cannot create the warehouse ({_first_line(error)}); look at the settings") from error
 
@@ -356,7 +347,7 @@ def open_warehouse(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such warehouse; publish a night or rebuild first")
     try:
-        con = duckdb.connect(str(path), read_only=True)
+        con = connect(path, read_only=True)
     except duckdb.Error as error:
         raise InputError(f"{path}: the warehouse cannot be opened ({_first_line(error)}); rebuild it") from error
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from replay.database import connect
 from replay.errors import InputError
 from replay.lake import Lake
 
@@ -41,16 +42,13 @@ def compare_with_truth(lake: Lake, examples: int = 5) -> Comparison:
 
     An upload without a row, or a row without an upload, is wrong too.  Raises InputError for a lake without truth.
     """
-    import duckdb
-
     truth = sorted(str(path) for path in (lake.root / "truth").glob("day=*/truth.ndjson"))
     if not truth:
         raise InputError(f"{lake.root}: no truth/ folder, only a simulated lake has one")
     days = lake.published_days()
     if not days:
         raise InputError(f"{lake.root}: no day was published here, run `replay nightly` first")
-    with duckdb.connect() as con:
-        con.execute("set TimeZone = 'UTC'")
+    with connect() as con:
         con.execute(
             SQL.read_text("utf-8"),
             {

@@ -1,0 +1,37 @@
+"""Connections to DuckDB, all set up alike; DuckDB itself is imported when the first one is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+Config = dict[str, str | bool | int | float | list[str]]
+
+
+def connect(
+    path: Path | None = None, *, read_only: bool = False, memory_limit: str | None = None, threads: int | None = None,
+    spill: Path | None = None,
+) -> duckdb.DuckDBPyConnection:  # fmt: skip
+    """Connect to the database file ``path``, or to one in memory.
+
+    ``memory_limit`` is a DuckDB size such as ``"1GB"``, beyond which work spills into the folder ``spill``.  Raises duckdb.Error.
+    """
+    import duckdb
+
+    # Extensions would be fetched from the network; nothing here needs one that is not built in.
+    config: Config = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    if threads is not None:
+        config["threads"] = threads
+    if spill is not None:
+        config["temp_directory"] = str(spill)
+    con = duckdb.connect(":memory:" if path is None else str(path), read_only=read_only, config=config)
+    # No result depends on the machine's time zone; and a bar that DuckDB draws on stdout after two seconds would stand in the
+    # middle of somebody's JSON.
+    con.execute("SET TimeZone = 'UTC'")
+    con.execute("SET enable_progress_bar = false")
+    return con
