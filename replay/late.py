@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from replay.errors import InputError, NightError
+from replay.errors import InputError, NightError, NightRunning
 from replay.lake import Lake
 from replay.night import NightSettings, Report, read_run, run_night
 
@@ -52,6 +52,27 @@ def _landed(lake: Lake, day: date) -> dict[str, tuple[int, str]]:
     return landed
 
 
+def restate_changed(
+    lake: Lake, day: date, settings: NightSettings, look_back: int, report: Report | None = None
+) -> tuple[tuple[date, ...], tuple[str, ...]]:
+    """Verify the changed ones of the days before again, oldest first: (days verified again, problems).
+
+    A day that cannot be verified now stays as it was published, with one sentence in the problems.
+    """
+    restated: list[date] = []
+    problems: list[str] = []
+    for earlier in changed_days(lake, day, look_back) if lake.root.is_dir() else ():
+        try:
+            run_night(lake, earlier, settings, report=report)
+            restated.append(earlier)
+        except NightRunning:
+            # Another night holds the lake: nothing is wrong with the day.
+            raise
+        except (NightError, InputError) as error:
+            problems.append(f"{earlier} has changed and stays as it was published: {error}")
+    return tuple(restated), tuple(problems)
+
+
 def run_nights(
     lake: Lake,
     day: date,
@@ -60,17 +81,6 @@ def run_nights(
     allow_empty: bool = False,
     report: Report | None = None,
 ) -> Nights:
-    """Verify the changed ones of the days before again, oldest first, and then run the night of ``day``.
-
-    An earlier day that cannot be verified now stays as it was published and does not stop the night; what is the matter is in
-    ``problems``.  Raises what ``run_night`` raises for the day itself.
-    """
-    restated: list[date] = []
-    problems: list[str] = []
-    for earlier in changed_days(lake, day, look_back) if lake.root.is_dir() else ():
-        try:
-            run_night(lake, earlier, settings, report=report)
-            restated.append(earlier)
-        except (NightError, InputError) as error:
-            problems.append(f"{earlier} has changed and stays as it was published: {error}")
-    return Nights(run_night(lake, day, settings, allow_empty, report), tuple(restated), tuple(problems))
+    """``restate_changed``, and then the night of ``day``.  Raises what ``run_night`` raises for the day itself."""
+    restated, problems = restate_changed(lake, day, settings, look_back, report)
+    return Nights(run_night(lake, day, settings, allow_empty, report), restated, problems)
