@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check lint types layers bench twin clean
+.PHONY: airflow demo test test-dags check lint types layers bench twin clean
 
 demo: $(STAMP)  ## three days of simulated uploads, verified and held against the truth
 	$(BIN)/replay demo --fresh
@@ -29,10 +29,20 @@ bench: $(STAMP)  ## the figures, one table
 twin: $(STAMP)  ## kernel, interpreted engine and slow twin on 100,000 games
 	REPLAY_TWIN_GAMES=100000 $(BIN)/pytest tests/engine/test_blocks_twin.py
 
+airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a simulated day landed; Ctrl-C stops it
+	dags/standalone.sh $(BIN)
+
+test-dags: $(VENV)/.airflow  ## the DAG's tests, with Airflow
+	$(BIN)/pytest tests/dags
+
+$(VENV)/.airflow: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[airflow]'
+	touch $@
+
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) demo-lake bench-data .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .airflow demo-lake bench-data .pytest_cache .mypy_cache .ruff_cache .hypothesis

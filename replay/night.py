@@ -134,23 +134,12 @@ def run_night(
     with lake.lock():
         recover(lake)
         pulled = pull(lake, day)
-        if not pulled.files and not allow_empty:
-            left = f" ({len(pulled.left_alone)} files of no known kind were left alone)" if pulled.left_alone else ""
-            raise NothingReceived(
-                f"{lake.day('logs', day)}: no log file was received for {day}{left}; use --allow-empty if that is right"
-            )
+        refuse_without_files(lake, day, pulled, allow_empty)
         shards = plan_shards(pulled.files, settings.shard_games)
         if report:
             report("plan", len(shards), sum(entry["bytes"] for entry in pulled.inputs))
         results = verify_day(lake, day, shards, settings, report)
-        _refuse_growing_files(pulled)
-        if not sum(result.received for result in results) and not allow_empty:
-            raise NothingReceived(
-                f"{lake.day('logs', day)}: {len(pulled.files)} log files were received for {day}, but no game is in them;"
-                " use --allow-empty if that is right"
-            )
-        if not sum(result.rows for result in results):
-            _refuse_to_empty(lake, day, pulled)
+        refuse_to_publish(lake, day, pulled, results, allow_empty)
         if report:
             report("publish", 0, 0)
         # What is published already bears today's ids before new games are related to it.
@@ -163,8 +152,33 @@ def run_night(
         stage_standings(publication, lake, settings)
         publication.commit()
         shutil.rmtree(staging_of(lake, day), ignore_errors=True)
-        _forget_old_warehouses(lake)
+        forget_old_warehouses(lake)
         return run
+
+
+def refuse_without_files(lake: Lake, day: date, pulled: Pulled, allow_empty: bool) -> None:
+    """Raises NothingReceived for a day without log files, unless that is allowed."""
+    if not pulled.files and not allow_empty:
+        left = f" ({len(pulled.left_alone)} files of no known kind were left alone)" if pulled.left_alone else ""
+        raise NothingReceived(
+            f"{lake.day('logs', day)}: no log file was received for {day}{left}; use --allow-empty if that is right"
+        )
+
+
+def refuse_to_publish(lake: Lake, day: date, pulled: Pulled, results: list[ShardResult], allow_empty: bool) -> None:
+    """What must hold of a verified day before anything of it is published.
+
+    Raises InputError for files that changed while they were read, NothingReceived for a day without games (unless allowed) and
+    DayWouldBeEmptied.
+    """
+    _refuse_growing_files(pulled)
+    if not sum(result.received for result in results) and not allow_empty:
+        raise NothingReceived(
+            f"{lake.day('logs', day)}: {len(pulled.files)} log files were received for {day}, but no game is in them;"
+            " use --allow-empty if that is right"
+        )
+    if not sum(result.rows for result in results):
+        _refuse_to_empty(lake, day, pulled)
 
 
 def _refuse_growing_files(pulled: Pulled) -> None:
@@ -242,11 +256,11 @@ def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
         publication = Publication(lake)
         rows = stage_standings(publication, lake, settings, rebuild=True) or {}
         publication.commit()
-        _forget_old_warehouses(lake)
+        forget_old_warehouses(lake)
     return rows
 
 
-def _forget_old_warehouses(lake: Lake) -> None:
+def forget_old_warehouses(lake: Lake) -> None:
     """Keep the newest two besides the current one: somebody may still be reading them."""
     current = lake.current_warehouse()
     others = [p for p in lake.warehouse.glob("*.duckdb") if p != current]
