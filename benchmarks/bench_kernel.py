@@ -22,7 +22,7 @@ ROUNDS = 7
 
 def _honest(path: Path, games: int) -> Any:
     """A batch of a file's games, and which of them are of the daily challenge."""
-    chunk, _ = next(iter(read_chunks(path, chunk_bytes=games * 700)))
+    chunk = next(iter(read_chunks(path, chunk_bytes=games * 700)))
     return scan_chunk(chunk)
 
 

@@ -47,7 +47,7 @@ def write_parquet(ndjson: Path, parquet: Path) -> None:
 
     writer = None
     aside = parquet.with_suffix(".writing")
-    for chunk, _ in read_chunks(ndjson):
+    for chunk in read_chunks(ndjson):
         batch = scan_chunk(chunk)
         columns: dict[str, pa.Array] = {name: arrow_text(batch.texts[name]) for name in TEXT_FIELDS}
         for name in NUMBER_FIELDS:

@@ -27,25 +27,26 @@ class Chunk:
     """Whole lines of a file: ``data[:size]`` and PADDING bytes behind them.
 
     ``oversize`` is set instead for a line beyond the record limit, whose bytes are not kept; ``error`` instead when the stream
-    broke off behind the chunk before.  ``damaged`` says that its bytes are not the ones that were written (a wrong checksum, not
-    just an early end): then nothing in the file can be held against anybody.
+    broke off behind the chunk before.
     """
 
     data: bytearray
     size: int
     oversize: int = 0
     error: str | None = None
-    damaged: bool = False
 
 
 class _Stream:
-    """Bytes of a file, decompressed by its name; damage ends the stream and is kept in ``error`` for the quarantine."""
+    """Bytes of a file, decompressed by its name; damage ends the stream and is kept in ``error`` for the quarantine.
+
+    ``damaged`` says that its bytes are not the ones that were written (a wrong checksum, not just an early end): then nothing in
+    the file can be held against anybody.
+    """
 
     def __init__(self, path: Path, start: int, end: int | None, read_bytes: int) -> None:
         self._read_bytes = read_bytes if path.suffix not in (".gz", ".zst") else _READ
         self.error: str | None = None
         self.damaged = False
-        self.consumed = 0
         try:
             self._file = path.open("rb")
         except OSError as error:
@@ -59,7 +60,6 @@ class _Stream:
         piece = self._file.read(size)
         if self._left is not None:
             self._left -= len(piece)
-        self.consumed += len(piece)
         return piece
 
     def _pieces(self, suffix: str) -> Iterator[bytes]:
@@ -129,19 +129,16 @@ class _Stream:
             yield from self._source
 
 
-def read_chunks(
-    path: Path, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES
-) -> Iterator[tuple[Chunk, int]]:
-    """Chunks of whole lines of a file (or of its bytes ``start`` to ``end``, which must begin a line), with the bytes consumed.
+def read_chunks(path: Path, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """Chunks of whole lines of a file, or of its bytes ``start`` to ``end``, which must begin a line.
 
     Memory stays bounded whatever the lines: one that outgrows the record limit is counted and dropped as it comes.
     Raises InputError when the file cannot be opened.
     """
     stream = _Stream(path, start, end, chunk_bytes)
-    for chunk in split_lines(iter(stream), bom=start == 0):
-        yield chunk, stream.consumed
+    yield from split_lines(iter(stream), bom=start == 0)
     if stream.error:
-        yield Chunk(bytearray(sk.PADDING), 0, error=stream.error, damaged=stream.damaged), stream.consumed
+        yield Chunk(bytearray(sk.PADDING), 0, error=stream.error)
 
 
 def split_lines(pieces: Iterator[bytes], bom: bool = True) -> Iterator[Chunk]:

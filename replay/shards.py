@@ -189,7 +189,7 @@ def verified_batches(shard: Shard, verifier: Verifier, threads: int | None = Non
         groups = None if shard.row_groups is None else list(shard.row_groups)
         yield from _in_order(_parquet_work(path, groups), lambda scan: verifier.verify(scan(), name), threads)
         return
-    chunks = (chunk for chunk, _ in ndjson.read_chunks(path, shard.start, shard.end))
+    chunks = ndjson.read_chunks(path, shard.start, shard.end)
     if path.suffix in (".gz", ".zst"):
         damage = ndjson.find_damage(path)
         if damage:

@@ -97,7 +97,7 @@ def collect(batches: Iterable[RecordBatch]) -> Read:
 
 def read_file(path: Path, chunk_bytes: int = ndjson.CHUNK_BYTES) -> Read:
     """An NDJSON file as a shard reads it; a damaged one is given up."""
-    chunks = (chunk for chunk, _ in ndjson.read_chunks(path, chunk_bytes=chunk_bytes))
+    chunks = ndjson.read_chunks(path, chunk_bytes=chunk_bytes)
     damage = ndjson.find_damage(path) if path.suffix in (".gz", ".zst") else None
     return collect(ndjson.give_up(chunk, damage) if damage else ndjson.scan_chunk(chunk) for chunk in chunks)
 

@@ -217,7 +217,7 @@ def test_shards_of_any_size_begin_and_end_with_lines(tmp_path: Path, shard_games
     received = scanned = 0
     records: dict[int, object] = {}
     for shard in shards:
-        for chunk, _ in ndjson.read_chunks(path, shard.start, shard.end):
+        for chunk in ndjson.read_chunks(path, shard.start, shard.end):
             batch = ndjson.scan_chunk(chunk)
             records |= {scanned + int(number): batch.record(row) for row, number in enumerate(batch.lines)}
             received, scanned = received + batch.received, scanned + batch.scanned
@@ -274,7 +274,7 @@ with path.open("wb") as out:
     out.write(end())
 ndjson.scan_chunk(ndjson.Chunk(bytearray({BEFORE!r} + bytes(16)), {len(BEFORE)}))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-found = [ndjson.scan_chunk(chunk) for chunk, _ in ndjson.read_chunks(path)]
+found = [ndjson.scan_chunk(chunk) for chunk in ndjson.read_chunks(path)]
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, sum(b.received for b in found))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -68,7 +68,7 @@ def verified(day: list[Path], seeded: Verifier) -> dict[str, tuple[list[dict[str
 
 
 def written_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    data = b"".join(bytes(chunk.data[: chunk.size]) for chunk, _ in ndjson.read_chunks(path))
+    data = b"".join(bytes(chunk.data[: chunk.size]) for chunk in ndjson.read_chunks(path))
     yield from enumerate(data.split(b"\n")[:-1], start=1)
 
 
