@@ -37,7 +37,7 @@ def verify_files(
         shards = plan_shards(files, name=str)
         results = [verify_shard(shard, verifier, staging, threads, progress) for shard in shards]
         parts = publish.parts_of(staging, results)
-        wanted = publish.repeated_rows(parts, None)
+        wanted = publish.repeated_rows(publish.keys_of(parts), None)
         uploads = publish.uploads_of(parts, wanted, _DAY)
         relations = resolve(con, uploads) if len(uploads) else {}
         verdicts = staging / "verdicts.parquet"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,3 +35,17 @@ def connect(
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")
     return con
+
+
+def rows_of(result: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """What ``con.execute(...)`` returned, as one dict a row.
+
+    Read to its end at once: DuckDB 2.0 keeps a connection busy while a result is unread.
+    """
+    columns = [column[0] for column in result.description or ()]
+    return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+
+
+def quoted(path: Path) -> str:
+    """A path as a text of a statement, where no parameter can stand."""
+    return "'" + str(path).replace("'", "''") + "'"

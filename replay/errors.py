@@ -82,3 +82,8 @@ class EngineDisagreement(NightError):
 
 class NightRunning(NightError):
     """Another night holds the lake."""
+
+
+def first_line(error: Exception) -> str:
+    """What a library's error says, without the lines that follow: our errors are one sentence."""
+    return str(error).partition("\n")[0]

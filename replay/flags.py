@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from replay.database import connect
+from replay.database import connect, rows_of
 from replay.errors import InputError
 from replay.lake import Lake
 
@@ -26,13 +26,9 @@ def query_flags(
         raise InputError(f"{lake.root}: {f'{day} was not' if day else 'no day was'} published here, run `replay nightly`")
     files = [str(lake.verdict_file(d)) for d in days]
     with connect() as con:
-        found = con.execute(
-            SQL.read_text("utf-8"),
-            {"files": files, "reason": reason, "player_id": player_id, "limit": limit, "offset": offset},
-        )
-        names = [column[0] for column in found.description or ()]
-        rows = [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+        wanted = {"files": files, "reason": reason, "player_id": player_id, "limit": limit, "offset": offset}
+        rows = rows_of(con.execute(SQL.read_text("utf-8"), wanted))
     for row in rows:
-        row["day"] = date.fromisoformat(Path(row.pop("filename")).parent.name.removeprefix("day="))
+        row["day"] = lake.day_of(Path(row.pop("filename")))
         row["reasons"] = json.loads(row["reasons"])
     return rows

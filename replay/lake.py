@@ -60,6 +60,11 @@ class Lake:
         read = [p for p in entries if p.name.endswith(LOG_SUFFIXES) and p.is_file()]
         return read, [p for p in entries if p not in read]
 
+    @staticmethod
+    def day_of(path: Path) -> date:
+        """The day in whose folder a file lies."""
+        return date.fromisoformat(path.parent.name.removeprefix("day="))
+
     def published_days(self) -> list[date]:
         """Days that have verdicts, oldest first."""
         days = []
@@ -124,9 +129,7 @@ class Publication:
 
     def verdict_days(self) -> list[date]:
         """Days that have verdicts once this is committed, oldest first."""
-        staged = {
-            date.fromisoformat(t.parent.name.removeprefix("day=")) for t in self._staged if t.parent.parent.name == "verdicts"
-        }
+        staged = {Lake.day_of(target) for target in self._staged if target.parent.parent.name == "verdicts"}
         return sorted({*self._lake.published_days(), *staged})
 
     def commit(self) -> None:

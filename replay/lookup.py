@@ -5,12 +5,11 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable
-from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from replay.database import connect
+from replay.database import connect, rows_of
 from replay.errors import InputError, MalformedRecord
 from replay.lake import Lake
 from replay.record import Record, check_object, parse_record
@@ -33,11 +32,7 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
             found = con.execute(
                 "select * from read_parquet(?, filename = true, hive_partitioning = false) where game_id = ?", [files, game_id]
             )
-            names = [column[0] for column in found.description or ()]
-            for values in found.fetchall():
-                row = dict(zip(names, values, strict=True))
-                row["day"] = date.fromisoformat(Path(row["filename"]).parent.name.removeprefix("day="))
-                rows.append(row)
+            rows += [row | {"day": lake.day_of(Path(row["filename"]))} for row in rows_of(found)]
             if rows and kind == "verdict":
                 break
     if not rows:

@@ -14,7 +14,7 @@ from engine.blocks.batch import TextColumn
 from engine.compiled import jit
 from replay import scan_kernel as sk
 from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, empty_batch, nation_table
-from replay.errors import DamagedInput, InputError, MalformedRecord
+from replay.errors import DamagedInput, InputError, MalformedRecord, first_line
 from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TIME, check_object, format_time, parse_time
 
 _jit = jit(sk)
@@ -61,13 +61,9 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     except OSError as error:
         if error.strerror:
             raise InputError(f"{path}: cannot be read ({error.strerror}), check the path and its rights") from error
-        raise DamagedInput(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
+        raise DamagedInput(f"{path}: cannot be read as Parquet ({first_line(error)}), land it again") from error
     except pa.ArrowException as error:
-        raise DamagedInput(f"{path}: cannot be read as Parquet ({_first_line(error)}), land it again") from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+        raise DamagedInput(f"{path}: cannot be read as Parquet ({first_line(error)}), land it again") from error
 
 
 def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa.RecordBatch]:
@@ -83,7 +79,7 @@ def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa
         try:
             batch = next(batches, None)
         except (OSError, pa.ArrowException) as error:
-            raise DamagedInput(f"{path}: is damaged, its rows cannot be read ({_first_line(error)}); land it again") from error
+            raise DamagedInput(f"{path}: is damaged, its rows cannot be read ({first_line(error)}); land it again") from error
         if batch is None:
             return
         yield batch

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine import ENGINE_VERSION
-from replay.database import connect
-from replay.errors import CountsDoNotAddUp, InputError, NightError
+from replay.database import connect, quoted, rows_of
+from replay.errors import CountsDoNotAddUp, InputError, NightError, first_line
 from replay.lake import Lake, Publication
 from replay.relations import (
     KEY_COLUMNS,
@@ -110,8 +110,8 @@ def stage_day(
         with connect(memory_limit=settings.memory_limit, threads=settings.threads) as con:
             return _stage_day(con, publication, lake, day, pulled, results, settings)
     except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise NightError(f"{day}: the uploads cannot be related to each other ({reason}); nothing is published") from error
+        why = first_line(error)
+        raise NightError(f"{day}: the uploads cannot be related to each other ({why}); nothing is published") from error
 
 
 def _stage_day(
@@ -143,7 +143,7 @@ def _relate(
     con: duckdb.DuckDBPyConnection, lake: Lake, day: date, parts: list[_Part]
 ) -> tuple[dict[date, list[Identity]], dict[Identity, Relation]]:
     """(related uploads of other days by day, all relations of those and of this day's)."""
-    keys = _keys(parts)
+    keys = keys_of(parts)
     wanted = pa.table({name: keys[i] for i, name in enumerate(KEY_COLUMNS)})
     previous = lake.verdict_file(day)
     if previous.exists():
@@ -151,7 +151,7 @@ def _relate(
         wanted = pa.concat_tables([wanted, read_verdicts(previous, list(KEY_COLUMNS))])
     others = [(other, lake.verdict_file(other)) for other in lake.published_days() if other != day]
     found = related_elsewhere(con, wanted, others)
-    uploads = uploads_of(parts, repeated_rows(parts, found), day)
+    uploads = uploads_of(parts, repeated_rows(keys, found), day)
     if found is not None and len(found):
         uploads = pa.concat_tables([uploads, found.select(uploads.column_names).cast(uploads.schema)])
     by_day: dict[date, list[Identity]] = {}
@@ -160,16 +160,15 @@ def _relate(
     return by_day, resolve(con, uploads) if len(uploads) else {}
 
 
-def _keys(parts: list[_Part]) -> np.ndarray:
+def keys_of(parts: list[_Part]) -> np.ndarray:
     """The parts' keys, KEY_COLUMNS x rows."""
     return np.concatenate(
         [np.load(part.stem.with_suffix(".keys.npy")) for part in parts] or [np.zeros((3, 0), np.uint64)], axis=1
     )
 
 
-def repeated_rows(parts: list[_Part], elsewhere: pa.Table | None) -> np.ndarray:
-    """Which rows of the parts may be related to another row of them or to one of ``elsewhere``."""
-    keys = _keys(parts)
+def repeated_rows(keys: np.ndarray, elsewhere: pa.Table | None) -> np.ndarray:
+    """Which rows, by their ``keys_of``, may be related to another one of them or to one of ``elsewhere``."""
     repeated = np.zeros(keys.shape[1], np.bool_)
     for i, name in enumerate(KEY_COLUMNS):
         outside = elsewhere.column(name).to_numpy() if elsewhere is not None and len(elsewhere) else np.zeros(0, np.uint64)
@@ -258,8 +257,8 @@ def read_verdicts(path: Path, columns: list[str] | None = None) -> pa.Table:
     try:
         return pq.ParquetFile(path).read(columns)
     except (OSError, pa.ArrowException) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"{path}: cannot be read ({reason}); delete it and run the night of that day again") from error
+        why = first_line(error)
+        raise InputError(f"{path}: cannot be read ({why}); delete it and run the night of that day again") from error
 
 
 def write_table(path: Path, rows: pa.Table) -> None:
@@ -290,12 +289,8 @@ def _count_verdicts(con: duckdb.DuckDBPyConnection, verdicts: Path) -> dict[str,
     """The parts of run.json that are counted from the verdict file as it was written."""
     from replay.relations import SQL
 
-    con.execute(
-        f"create or replace temp view verdicts as select * from read_parquet('{str(verdicts).replace(chr(39), chr(39) * 2)}')"
-    )
-    row = con.execute((SQL / "count_verdicts.sql").read_text("utf-8"))
-    names = [column[0] for column in row.description or ()]
-    counted = dict(zip(names, row.fetchall()[0], strict=True))
+    con.execute(f"create or replace temp view verdicts as select * from read_parquet({quoted(verdicts)})")
+    (counted,) = rows_of(con.execute((SQL / "count_verdicts.sql").read_text("utf-8")))
     lists = {
         name: dict(con.execute((SQL / "count_codes.sql").read_text("utf-8").format(column=name)).fetchall())
         for name in ("reason_codes", "suspicions")

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replay.database import quoted, rows_of
 from replay.record import format_time
 from replay.verdict import REASON_CODES
 
@@ -53,8 +54,7 @@ def resolve(con: duckdb.DuckDBPyConnection, uploads: pa.Table) -> dict[Identity,
         " select *, attempt_key % 2 = 1 as has_attempt, log_key <> 0 as is_long from uploads_in"
     )
     found = con.execute((SQL / "resolve_uploads.sql").read_text("utf-8"))
-    names = [column[0] for column in found.description or ()]
-    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    rows = rows_of(found)
     con.execute("drop view uploads")
     con.unregister("uploads_in")
     return {(row["day"], row["source_file"], row["source_line"]): _relation(row) for row in rows}
@@ -88,8 +88,8 @@ def related_elsewhere(con: duckdb.DuckDBPyConnection, keys: pa.Table, files: Seq
         return None
     con.register("new_keys", keys)
     # The day comes from the file that a row lies in, not from anything inside it.
-    days = ", ".join(f"({_quoted(path)}, date '{day}')" for day, path in files)
-    paths = ", ".join(_quoted(path) for _, path in files)
+    days = ", ".join(f"({quoted(path)}, date '{day}')" for day, path in files)
+    paths = ", ".join(quoted(path) for _, path in files)
     columns = ", ".join(UPLOAD_COLUMNS)
     con.execute(
         f"create or replace temp view elsewhere as select {columns}, days.day from"
@@ -143,10 +143,6 @@ def apply_relation(row: dict[str, Any], relation: Relation | None) -> dict[str, 
         "evidence": json.dumps(evidence, sort_keys=True) if evidence else None,
         "copy_of": copy_of,
     }
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
 
 
 def identities(table: pa.Table) -> Iterable[Identity]:

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replay.database import connect
+from replay.database import connect, rows_of
 from replay.lake import Lake
 from replay.night import read_run
 from replay.words import visible
@@ -59,8 +59,7 @@ def make_report(lake: Lake, day: date) -> dict[str, Any]:
 def _rates(con: duckdb.DuckDBPyConnection, statement: str, parameters: dict[str, Any], compare: bool) -> list[dict[str, Any]]:
     """Flagged games per thousand as whole numbers of games and flags: a rate for show is left to the reader."""
     found = con.execute((SQL / statement).read_text("utf-8"), parameters)
-    columns = [column[0] for column in found.description or ()]
-    rows = [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+    rows = rows_of(found)
     if not compare:
         for row in rows:
             row["usual_flagged"] = row["usual_games"] = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from replay.errors import UsageError
 from replay.verdict import JudgeSettings
 
 if TYPE_CHECKING:
@@ -47,3 +48,13 @@ class Settings(BaseSettings):
     def judge(self) -> JudgeSettings:
         """The limits of the suspicions."""
         return JudgeSettings(self.pace_min_tokens, self.pace_min_ms_per_token, self.copied_min_tokens)
+
+
+def load_settings(**options: Any) -> Settings:
+    """Settings from the environment, with the options that were given (not None) on top.  Raises UsageError."""
+    try:
+        return Settings(**{name: value for name, value in options.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = first["msg"][:1].lower() + first["msg"][1:]
+        raise UsageError(f"setting REPLAY_{str(first['loc'][0]).upper()} is {first['input']!r}: {problem}") from error

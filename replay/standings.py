@@ -18,8 +18,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.database import connect
-from replay.errors import CheckFailed, InputError, NightError, ReferenceDataError, UsageError
+from replay.database import connect, quoted, rows_of
+from replay.errors import CheckFailed, InputError, NightError, ReferenceDataError, UsageError, first_line
 
 if TYPE_CHECKING:
     import duckdb
@@ -188,15 +188,11 @@ def open_new(path: Path, *, memory_limit: str | None = None, threads: int | None
     try:
         return connect(path, memory_limit=memory_limit, threads=threads, spill=_spill_folder(path))
     except duckdb.Error as error:
-        raise UsageError(f"{path}: DuckDB cannot create the warehouse ({_first_line(error)}); look at the settings") from error
+        raise UsageError(f"{path}: DuckDB cannot create the warehouse ({first_line(error)}); look at the settings") from error
 
 
 def _spill_folder(path: Path) -> Path:
     return path.with_name(path.name + ".tmp")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 def _pattern(file: str) -> str:
@@ -219,7 +215,7 @@ def attach_verdicts(con: duckdb.DuckDBPyConnection, verdict_files: Sequence[str]
         columns = con.execute("SELECT column_name, column_type FROM (DESCRIBE verdict_rows)").fetchall()
     except duckdb.Error as error:
         where = verdict_files[0] if len(verdict_files) == 1 else f"{verdict_files[0]} and {len(verdict_files) - 1} more"
-        raise InputError(f"{where}: the verdict rows cannot be read ({_first_line(error)}); restore the files") from error
+        raise InputError(f"{where}: the verdict rows cannot be read ({first_line(error)}); restore the files") from error
     for name, found in columns:
         # A time with a zone would be converted by the machine's own zone on the way.
         if found != VERDICT_COLUMNS[name]:
@@ -260,7 +256,7 @@ def run_steps(con: duckdb.DuckDBPyConnection, steps: Iterable[str]) -> None:
         try:
             con.execute(read_sql(step))
         except duckdb.Error as error:
-            raise NightError(f"sql/{step}.sql failed ({_first_line(error)}); nothing of this build may be published") from error
+            raise NightError(f"sql/{step}.sql failed ({first_line(error)}); nothing of this build may be published") from error
 
 
 def run_checks(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None) -> None:
@@ -277,7 +273,7 @@ def run_checks(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = Non
             found = con.execute(f"SELECT count(*) OVER (), * FROM (\n{check}\n) ORDER BY ALL LIMIT 1").fetchone()
         except duckdb.Error as error:
             where = f"sql/checks/{name}.sql"
-            raise NightError(f"{where} failed ({_first_line(error)}); nothing of this build may be published") from error
+            raise NightError(f"{where} failed ({first_line(error)}); nothing of this build may be published") from error
         if found is None:
             continue
         columns = [column[0] for column in con.description or ()][1:]
@@ -349,7 +345,7 @@ def open_warehouse(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         con = connect(path, read_only=True)
     except duckdb.Error as error:
-        raise InputError(f"{path}: the warehouse cannot be opened ({_first_line(error)}); rebuild it") from error
+        raise InputError(f"{path}: the warehouse cannot be opened ({first_line(error)}); rebuild it") from error
     try:
         yield con
     finally:
@@ -362,9 +358,7 @@ def _query(path: Path, name: str, parameters: Mapping[str, object] | None = None
 
 
 def _rows(con: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
-    rows = con.execute(read_sql(f"queries/{name}"), dict(parameters or {})).fetchall()
-    columns = [column[0] for column in con.description or ()]
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return rows_of(con.execute(read_sql(f"queries/{name}"), dict(parameters or {})))
 
 
 def _check_page(limit: int, offset: int) -> None:
@@ -479,7 +473,7 @@ def query_changes(path: Path, previous: Path) -> list[Row]:
         raise InputError(f"{previous}: there is no such warehouse to compare with; name an earlier one")
     with open_warehouse(path) as con:
         try:
-            con.execute("ATTACH '{}' AS previous (READ_ONLY)".format(str(previous).replace("'", "''")))
+            con.execute(f"ATTACH {quoted(previous)} AS previous (READ_ONLY)")
         except duckdb.Error as error:
-            raise InputError(f"{previous}: the warehouse cannot be opened ({_first_line(error)}); name another") from error
+            raise InputError(f"{previous}: the warehouse cannot be opened ({first_line(error)}); name another") from error
         return _rows(con, "changes")

@@ -28,7 +28,6 @@ from replay.errors import InputError, NightError, NothingReceived, UsageError
 if TYPE_CHECKING:
     from replay.lake import Lake
     from replay.night import NightSettings, Pulled
-    from replay.settings import Settings
     from replay.shards import Shard, ShardResult
 
 # Schedulers limit how many tasks one call may be mapped to (Airflow: 1,024): beyond this a call takes several shards.
@@ -230,9 +229,10 @@ def late(lake: str, day: str) -> dict[str, Any]:
     """
     from replay.late import restate_changed
     from replay.night import staging_of
+    from replay.settings import load_settings
 
     where, when, settings = _night(lake, day)
-    restated, problems = restate_changed(where, when, settings, _environment().look_back)
+    restated, problems = restate_changed(where, when, settings, load_settings().look_back)
     staging = staging_of(where, when)
     staging.mkdir(parents=True, exist_ok=True)
     _write(staging / "late.json", list(problems))
@@ -270,27 +270,13 @@ def _lake(lake: str) -> tuple[Lake, NightSettings]:
     import pyarrow as pa
 
     from replay.lake import Lake
+    from replay.settings import load_settings
 
-    settings = _environment().night()
+    settings = load_settings().night()
     if settings.threads:
         pa.set_cpu_count(settings.threads)
     # Paths go from one call to the next, which may run in another folder.
     return Lake(Path(lake).absolute()), settings
-
-
-def _environment() -> Settings:
-    """The settings of the environment.  Raises UsageError."""
-    from pydantic import ValidationError
-
-    from replay.settings import Settings
-
-    environment: dict[str, Any] = {}
-    try:
-        return Settings(**environment)
-    except ValidationError as error:
-        first = error.errors()[0]
-        problem = first["msg"][:1].lower() + first["msg"][1:]
-        raise UsageError(f"setting REPLAY_{str(first['loc'][0]).upper()} is {first['input']!r}: {problem}") from error
 
 
 def _night(lake: str, day: str) -> tuple[Lake, date, NightSettings]:

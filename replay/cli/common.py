@@ -67,17 +67,10 @@ def days_from(first: date, count: int) -> list[date]:
 
 
 def load_settings(**options: Any) -> Settings:
-    """Settings from the environment, with the options that were given on top.  Raises UsageError."""
-    from pydantic import ValidationError
+    """``replay.settings.load_settings``, imported when a command needs settings: pydantic-settings is slow to start."""
+    from replay import settings
 
-    from replay.settings import Settings
-
-    try:
-        return Settings(**{name: value for name, value in options.items() if value is not None})
-    except ValidationError as error:
-        first = error.errors()[0]
-        problem = first["msg"][:1].lower() + first["msg"][1:]
-        raise UsageError(f"setting REPLAY_{str(first['loc'][0]).upper()} is {first['input']!r}: {problem}") from error
+    return settings.load_settings(**options)
 
 
 def console(stderr: bool = False) -> Console:
