@@ -20,6 +20,8 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from engine import words
+
 # Numba fills its configuration from the environment when it is imported, out of a type checker's sight.
 CONFIG: Any = numba.config
 
@@ -64,24 +66,30 @@ def popcount_uncompiled(word: Any) -> Any:
 
 
 def fingerprint(*modules: ModuleType) -> str:
-    """A short hash of what compiled code depends on beside its own file: these modules, this one and the bounds check.
+    """A short hash of what compiled code depends on beside its own file: these modules, engine.words, this one, bounds check.
 
     Numba's cache looks at nothing but the time stamp of the file that a function stands in: without this, code that calls
     into a kernel would stay as it was after the kernel changed, and NUMBA_BOUNDSCHECK=1 would load code without the check.
     """
     digest = hashlib.sha256(f"boundscheck {CONFIG.BOUNDSCHECK}\n".encode())
-    for module in (*modules, sys.modules[__name__]):
+    for module in (*modules, words, sys.modules[__name__]):
         digest.update(inspect.getsource(module).encode())
     return digest.hexdigest()[:16]
 
 
-def compile_function(function: Callable[..., Any], mark: str, inline: bool = False) -> Any:
-    """``function`` compiled without the GIL and cached under its name and ``mark`` (a ``fingerprint``)."""
+def compile_function(function: Callable[..., Any], mark: str, inline: bool = False, counted: bool = True) -> Any:
+    """``function`` compiled without the GIL and cached under its name and ``mark`` (a ``fingerprint``).
+
+    With ``counted`` off its arrays carry no reference counts, which at the calls of a kernel's small functions cost more than
+    the work: for code whose caller keeps the arrays that it is given.  numba refuses such code where it makes one of its own.
+    """
     if CONFIG.DISABLE_JIT:
         # NumPy's scalars warn where unsigned words wrap round, which the kernels mean to happen.
         return np.errstate(over="ignore")(function)
     function.__qualname__ = f"{function.__name__}_{mark}"
-    return numba.njit(cache=True, nogil=True, boundscheck=None, forceinline=inline)(function)
+    # numba has no public name for this.
+    options: dict[str, Any] = {} if counted else {"_nrt": False}
+    return numba.njit(cache=True, nogil=True, boundscheck=None, forceinline=inline, **options)(function)
 
 
 def jit(*modules: ModuleType) -> Callable[[Callable[..., Any]], Any]:
@@ -90,24 +98,30 @@ def jit(*modules: ModuleType) -> Callable[[Callable[..., Any]], Any]:
     return lambda function: compile_function(function, mark)
 
 
-def compile_kernel(module: ModuleType) -> dict[str, Any]:
-    """Compile the functions that ``module.KERNEL`` names, in that order, and return them by name.
+def compile_kernel(*modules: ModuleType) -> dict[str, Any]:
+    """Compile the functions that ``KERNEL`` of ``engine.words`` and of each module names, in that order; return them by name.
 
-    ``module.WORDS`` names the globals that are unsigned 64-bit constants.  A function may call only functions named before
-    it (and ``popcount`` and ``word``).  Compiled code is cached beside the source.
+    The modules are the parts of one kernel and share a namespace.  ``WORDS`` of each names its globals that are unsigned 64-bit
+    constants.  A function may call only functions named before it (and ``popcount``, ``word`` and ``number``).  Compiled code is
+    cached beside the source that it comes from.
     """
-    namespace: dict[str, Any] = dict(vars(module))
+    parts = (words, *modules)
+    namespace: dict[str, Any] = {}
+    for part in parts:
+        namespace |= vars(part)
     namespace["popcount"] = popcount_uncompiled if CONFIG.DISABLE_JIT else popcount
-    namespace["word"] = np.uint64
-    for name in module.WORDS:
-        namespace[name] = np.uint64(namespace[name])
+    namespace["word"], namespace["number"] = np.uint64, np.int64
+    for part in parts:
+        for name in part.WORDS:
+            namespace[name] = np.uint64(namespace[name])
     compiled: dict[str, Any] = {}
-    mark = fingerprint(module)
-    for name in module.KERNEL:
-        source = getattr(module, name)
-        clone = FunctionType(source.__code__, namespace, name, source.__defaults__, source.__closure__)
-        clone.__module__ = module.__name__
-        namespace[name] = compiled[name] = compile_function(clone, mark, name in module.INLINE)
+    mark = fingerprint(*modules)
+    for part in parts:
+        for name in part.KERNEL:
+            source = getattr(part, name)
+            clone = FunctionType(source.__code__, namespace, name, source.__defaults__, source.__closure__)
+            clone.__module__ = part.__name__
+            namespace[name] = compiled[name] = compile_function(clone, mark, name in part.INLINE, counted=False)
     return compiled
 
 

@@ -18,6 +18,8 @@ CONTINUE_NOT_ALLOWED = -5
 AFTER_END = -6
 # The challenge lists fewer pieces than were needed: the challenge's fault, never the player's (rules/blocks, "Deal").
 DEAL_EXHAUSTED = -7
+HOLD_TWICE = -8
+NO_SUCH_MODE = -9
 
 FAULT_NAMES: dict[int, str] = {
     BAD_TOKEN: "bad_token",
@@ -27,6 +29,8 @@ FAULT_NAMES: dict[int, str] = {
     CONTINUE_NOT_ALLOWED: "continue_not_allowed",
     AFTER_END: "after_end",
     DEAL_EXHAUSTED: "deal_exhausted",
+    HOLD_TWICE: "hold_twice",
+    NO_SUCH_MODE: "no_such_mode",
 }
 
 # How a claimed board compares with the replayed one.
@@ -46,7 +50,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a replay yields (rules/common): the state at the end of the log, or just before the first fault."""
+    """What a replay yields (rules/common): the state at the end of the log, or just before the first fault.
+
+    ``level`` and ``lines`` are None where a game knows none.
+    """
 
     score: int
     best_combo: int
@@ -54,3 +61,5 @@ class Outcome:
     moves: int
     finished: bool
     fault: Fault | None
+    level: int | None = None
+    lines: int | None = None

@@ -17,11 +17,11 @@ _compare_board = _COMPILED["compare_board"]
 
 
 def replay_batch(  # type: ignore[no-untyped-def]
-    logs, starts, ends, boards, board_starts, board_ends, deal_index, continues, select,
+    logs, starts, ends, boards, board_starts, board_ends, deal_index, select,
     params, shape_rows, shape_h, shape_w, shape_cells, base, masks, anchors, offsets,
-    deal, first, start_rows, start_board, is_fast,
+    deal, first, start_rows, start_board, is_fast, continues,
     rows, scratch, hand, st,
-    status, score, best_combo, moves, finished, received, board, out_rows, log_hash,
+    status, score, best_combo, moves, finished, received, board, log_hash, out_rows,
 ):  # fmt: skip
     """Replay the selected games one after the other; see ``BatchReplayer.replay`` for the arrays.
 
@@ -51,23 +51,17 @@ def replay_batch(  # type: ignore[no-untyped-def]
             _begin(start_rows[which], 0, params, deal, first[which], first[which + 1], rows, hand, st)
             code = _replay_log(
                 logs, pos, end, params, shape_rows, shape_h, shape_w, shape_cells, base, deal, first[which + 1],
-                continues[row], rows, hand, st,
+                continues[which], rows, hand, st,
             )  # fmt: skip
             finished[row] = _is_over(rows, hand, params, shape_rows, shape_h, shape_w)
         status[row] = code
         score[row] = st[source.ST_SCORE]
         best_combo[row] = st[source.ST_BEST]
         moves[row] = st[source.ST_MOVES]
-        for r in range(height):
+        for r in range(min(height, out_rows.shape[1])):
             out_rows[row, r] = rows[r]
         board[row] = _compare_board(boards, board_starts[row], board_ends[row], params[source.P_WIDTH], height, rows, scratch)
         log_hash[row, 0], log_hash[row, 1] = _hash_log(logs, pos, end, stride == 3)
-
-
-def hash_logs(logs, starts, ends, select, log_hash):  # type: ignore[no-untyped-def]
-    """The hashes of logs that cannot be replayed."""
-    for row in select:
-        log_hash[row, 0], log_hash[row, 1] = _hash_log(logs, starts[row], ends[row], False)
 
 
 def replay_all(  # type: ignore[no-untyped-def]
@@ -91,6 +85,5 @@ def replay_all(  # type: ignore[no-untyped-def]
 
 _MARK = fingerprint(source)
 BATCH: dict[str, Any] = {
-    **_COMPILED, "replay_batch": compile_function(replay_batch, _MARK), "hash_logs": compile_function(hash_logs, _MARK),
-    "replay_all": compile_function(replay_all, _MARK),
+    **_COMPILED, "replay_batch": compile_function(replay_batch, _MARK), "replay_all": compile_function(replay_all, _MARK),
 }  # fmt: skip

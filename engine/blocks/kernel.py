@@ -1,12 +1,45 @@
 """The kernel of the block puzzle: one source, run compiled over columns of logs and interpreted for one game.
 
-Nothing here imports anything, raises, or reads what it was not given.  ``engine.compiled`` compiles the functions that
-``KERNEL`` names; ``engine.blocks.single`` calls the very same functions with plain lists and ints.
+Nothing here raises, reads what it was not given, or imports more than ``engine.words``.  ``engine.compiled`` compiles the
+functions that ``KERNEL`` names; ``engine.blocks.single`` calls the very same functions with plain lists and ints.
 
 Rules as numbers.  ``params`` is P_* below.  A shape is a bounding box of ``shape_h`` x ``shape_w`` with one row mask per
 row in ``shape_rows[shape * MAX_SIDE + row]`` (bit c is column c).  ``base[n]`` are the points of n lines.  A board is one
 mask per row, top row first.  ``st`` is the state of a game, ST_* below.
 """
+
+from engine.words import (
+    AFTER_END,
+    APPLIED,
+    BAD_TOKEN,
+    BOARD_DIFFERS,
+    BOARD_EQUAL,
+    BOARD_UNREADABLE,
+    CONTINUE_NOT_ALLOWED,
+    DEAL_EXHAUSTED,
+    END,
+    MASK64,
+    NO_SUCH_SLOT,
+    OUTSIDE_BOARD,
+    OVERLAP,
+    S1,
+    S2,
+    S4,
+    S8,
+    S16,
+    S32,
+    S64,
+    ZERO,
+    is_space,
+    popcount,
+    word,
+)  # fmt: skip
+from engine.words import (
+    fill_deal as fill_deal,
+)
+from engine.words import (
+    hash_log as hash_log,
+)
 
 MAX_SIDE = 11
 
@@ -21,52 +54,13 @@ N_STATE = 14
 # Kinds of token; 0 is the end of the log.
 T_END, T_PLACE, T_CONTINUE, T_BAD = 0, 1, 2, -1
 
-# Codes of engine.outcome, as literals because a kernel imports nothing; a test compares them.
-END, APPLIED = 0, 1
-BAD_TOKEN, NO_SUCH_SLOT, OUTSIDE_BOARD, OVERLAP, CONTINUE_NOT_ALLOWED, AFTER_END, DEAL_EXHAUSTED = -1, -2, -3, -4, -5, -6, -7
-BOARD_EQUAL, BOARD_DIFFERS, BOARD_UNREADABLE = 0, 1, 2
 NO_PIECE = -1
 
-# Unsigned 64-bit words; compiled, they and the shift counts must be typed or numba goes through float64.
-WORDS = (
-    "ZERO", "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S16", "S24", "S27", "S30", "S31", "S32", "S40", "S48", "S56", "S64",
-    "CHAR_1", "CHAR_A", "ROW_ONES", "COLUMN_ONES", "MASK64", "GAMMA", "MIX1", "MIX2", "HASH_A", "HASH_B",
-)  # fmt: skip
-ZERO = 0
-S1, S2, S3, S4, S5, S6, S7, S8 = 1, 2, 3, 4, 5, 6, 7, 8
-S16, S24, S27, S30, S31, S32, S40, S48, S56, S64 = 16, 24, 27, 30, 31, 32, 40, 48, 56, 64
+# Unsigned 64-bit words beside those of engine.words.
+WORDS = ("CHAR_1", "CHAR_A", "ROW_ONES", "COLUMN_ONES")
 CHAR_1, CHAR_A = 49, 97
 ROW_ONES = 0xFF
 COLUMN_ONES = 0x0101_0101_0101_0101
-MASK64 = 0xFFFF_FFFF_FFFF_FFFF
-GAMMA, MIX1, MIX2 = 0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB
-HASH_A, HASH_B = 0x9FB2_1C65_1E98_DF25, 0xD6E8_FEB8_6659_FD93
-
-
-def popcount(word):
-    """The number of set bits; compiled runs use LLVM's ctpop."""
-    return word.bit_count()
-
-
-def word(value):
-    """``value`` as an unsigned 64-bit word; compiled runs convert, plain ints are words already."""
-    return value
-
-
-def fill_deal(rng_seed, bound, deal, first, last):
-    """Write the shapes of a seeded deal, pieces 0 to last - first - 1, to ``deal[first:last]`` (SplitMix64, below(bound))."""
-    state = rng_seed
-    for index in range(first, last):
-        state = (state + GAMMA) & MASK64
-        word = ((state ^ (state >> S30)) * MIX1) & MASK64
-        word = ((word ^ (word >> S27)) * MIX2) & MASK64
-        word = word ^ (word >> S31)
-        deal[index] = ((word >> S32) * bound) >> S32
-
-
-def is_space(byte):
-    """ASCII white space: space, tab, line feed, vertical tab, form feed, carriage return."""
-    return byte == 32 or (9 <= byte <= 13)
 
 
 def next_token(data, pos, end):
@@ -440,51 +434,9 @@ def completes(
     return False
 
 
-def hash_log(data, start, end, dense):
-    """A 128-bit hash, as two words, of a log without its white space, which means nothing in a log.
-
-    Not a cryptographic one: it finds equal logs, and nobody gains by making two logs of their own collide.  ``dense`` says
-    that the log holds no white space; then eight bytes are taken at a time.  Both ways give the same hash.
-    """
-    low, high = HASH_A, HASH_B
-    pos = start
-    if dense:
-        while pos + 8 <= end:
-            p = word(pos)
-            block = word(data[p]) | (word(data[p + S1]) << S8) | (word(data[p + S2]) << S16) | (word(data[p + S3]) << S24)
-            block |= (word(data[p + S4]) << S32) | (word(data[p + S5]) << S40)
-            block |= (word(data[p + S6]) << S48) | (word(data[p + S7]) << S56)
-            low = ((low ^ block) * MIX1) & MASK64
-            low ^= low >> S31
-            high = ((high ^ block) * MIX2) & MASK64
-            high ^= high >> S27
-            pos += 8
-    block = ZERO
-    used = ZERO
-    for index in range(pos, end):
-        byte = data[index]
-        if not is_space(byte):
-            block |= word(byte) << used
-            used += S8
-            if used == S64:
-                low = ((low ^ block) * MIX1) & MASK64
-                low ^= low >> S31
-                high = ((high ^ block) * MIX2) & MASK64
-                high ^= high >> S27
-                block = used = ZERO
-    # The bytes left over, closed with their number so that a trailing zero byte is not lost.
-    block |= (used + S1) << S56
-    low = ((low ^ block) * MIX1) & MASK64
-    high = ((high ^ block) * MIX2) & MASK64
-    return low ^ (low >> S31), high ^ (high >> S27)
-
-
 KERNEL = (
-    "fill_deal", "is_space", "next_token", "count_tokens", "fits_somewhere", "is_over", "refill", "begin", "clear_lines",
-    "count_turn", "why_not", "place", "step", "replay_log", "token_stride", "fits_somewhere_8x8", "replay_8x8", "parse_board",
-    "compare_board", "completes", "hash_log",
+    "next_token", "count_tokens", "fits_somewhere", "is_over", "refill", "begin", "clear_lines", "count_turn", "why_not", "place",
+    "step", "replay_log", "token_stride", "fits_somewhere_8x8", "replay_8x8", "parse_board", "compare_board", "completes",
 )  # fmt: skip
 # Called once a token or more from compiled code: inlined there, since passing a dozen arrays costs more than the work.
-INLINE = (
-    "is_space", "next_token", "refill", "clear_lines", "count_turn", "why_not", "place", "step",
-)  # fmt: skip
+INLINE = ("next_token", "refill", "clear_lines", "count_turn", "why_not", "place", "step")

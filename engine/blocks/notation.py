@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.blocks import kernel as k
 from engine.blocks.rules import BlocksRules
 from engine.board import BoardError, format_cells, parse_cells
 
@@ -14,6 +15,27 @@ CELL = "#"
 def token(slot: int, column: int, row: int) -> str:
     """The token for slot 0-2 and the bounding box's top left corner, column and row from 0: ``token(1, 2, 4)`` is ``2c5``."""
     return f"{slot + 1}{chr(97 + column)}{row + 1}"
+
+
+def token_at(log: bytes, index: int) -> str | None:
+    """The text of the token with this index from 0, or None past the end; what is no token is shown up to 12 bytes."""
+    pos, end = 0, len(log)
+    for _ in range(index):
+        kind, _slot, _column, _row, pos = k.next_token(log, pos, end)
+        if kind in (k.T_END, k.T_BAD):
+            return None
+    kind, _slot, _column, _row, after = k.next_token(log, pos, end)
+    if kind == k.T_END:
+        return None
+    if kind == k.T_BAD:
+        return (log[after : after + 12].split() or [b""])[0].decode("ascii", "backslashreplace")
+    return log[pos:after].strip().decode("ascii")
+
+
+def count_tokens(log: str) -> int:
+    """How many tokens a log holds, counted without replaying it: every token has one column letter or is ``*``."""
+    text = log.encode("utf-8", "surrogatepass")
+    return int(k.count_tokens(text, 0, len(text)))
 
 
 def place_name(column: int, row: int) -> str:

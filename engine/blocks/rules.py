@@ -97,6 +97,15 @@ class BlocksRules:
         return {shape.name: index for index, shape in enumerate(self.shapes)}
 
     @property
+    def mode_names(self) -> tuple[str, ...]:
+        """The modes of a record under these rules, as a sentence lists them."""
+        return tuple(self.continues)
+
+    def has_mode(self, mode: str) -> bool:
+        """Whether a record may name this mode."""
+        return mode in self.continues
+
+    @property
     def max_lines(self) -> int:
         """The most lines that one placement can complete: as many as the table has points for."""
         return len(self.line_points)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 
 from engine.blocks import kernel as k
 from engine.blocks import notation
-from engine.blocks.rules import BlocksRules
+from engine.blocks.rules import HAND_SIZE, BlocksRules
 from engine.outcome import FAULT_NAMES, Fault, Outcome
 
 
@@ -18,6 +19,15 @@ class Deal:
     rng_seed: int
     pieces: tuple[int, ...] | None
     start: tuple[int, ...]
+
+
+def make_deal(rules: BlocksRules, mode: str, rng_seed: int, pieces_text: str, start_board_text: str) -> Deal:
+    """The deal of a challenge: names of pieces joined by spaces (``""``: seeded), a board's text (``""``: empty).
+
+    Every mode deals alike.  Raises ValueError with a sentence for an unknown piece, an unreadable board or a full line on it.
+    """
+    pieces = tuple(notation.piece_indexes(pieces_text, rules)) if pieces_text else None
+    return Deal(rng_seed, pieces, tuple(notation.start_rows(start_board_text, rules)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +56,41 @@ class Step:
 
 
 class Game:
-    """One game in progress under ``rules``: ``step()`` applies the log's next token, the rest can be looked at any time."""
+    """One game in progress under ``rules``: ``step()`` applies the log's next token, the rest can be looked at any time.
 
-    def __init__(self, rules: BlocksRules, deal: Deal, log: bytes, continues: int) -> None:
-        self.rules, self.log, self.continues = rules, log, continues
+    ``mode`` is a name that the rules have; KeyError otherwise.
+    """
+
+    def __init__(self, rules: BlocksRules, deal: Deal, log: bytes, mode: str) -> None:
+        self.rules, self.log = rules, log
+        self.continues = rules.continues[mode]
         self.pos = 0
         self.status = k.APPLIED
-        if deal.pieces is None:
-            # One piece a token at most, and three to start with; a token has three bytes or more.
-            self.deal = [0] * (len(log) // 3 + 4)
-            k.fill_deal(deal.rng_seed, len(rules.shapes), self.deal, 0, len(self.deal))
-        else:
-            self.deal = list(deal.pieces)
-        self.rows, self.hand, self.st = [0] * rules.height, [0] * 3, [0] * k.N_STATE
+        self.rows, self.hand, self.st = [0] * rules.height, [0] * HAND_SIZE, [0] * k.N_STATE
+        self._from = deal
+        self.deal = self._dealt()
         k.begin(deal.start, 0, rules.params, self.deal, 0, len(self.deal), self.rows, self.hand, self.st)
+
+    def _dealt(self) -> list[int]:
+        """The pieces as far as this log can go."""
+        if self._from.pieces is not None:
+            return list(self._from.pieces)
+        pieces = [0] * self._needed()
+        k.fill_deal(self._from.rng_seed, len(self.rules.shapes), pieces, 0, len(pieces))
+        return pieces
+
+    def _needed(self) -> int:
+        """How far a seeded deal is needed: three pieces to start with and one a token at most; a token has three bytes."""
+        return self.st[k.ST_NEXT] + len(self.log) // 3 + 4
+
+    def fork(self, log: bytes) -> Game:
+        """An independent copy of the game as it stands, which goes on with another log."""
+        other = copy(self)
+        other.log, other.pos, other.status = log, 0, k.APPLIED
+        other.rows, other.hand, other.st = list(self.rows), list(self.hand), list(self.st)
+        if other._needed() > len(self.deal):
+            other.deal = other._dealt()
+        return other
 
     def step(self) -> int:
         """Apply the next token and return its status (engine.outcome); past the end or a fault it stays there."""
@@ -82,6 +113,26 @@ class Game:
         """Whether no piece in hand fits anywhere."""
         rows, heights, widths, _ = self.rules.shape_tables
         return bool(k.is_over(self.rows, self.hand, self.rules.params, rows, heights, widths))
+
+    @property
+    def score(self) -> int:
+        """The points so far."""
+        return self.st[k.ST_SCORE]
+
+    @property
+    def best_combo(self) -> int:
+        """The most lines of one placement so far."""
+        return self.st[k.ST_BEST]
+
+    @property
+    def moves(self) -> int:
+        """The tokens applied so far."""
+        return self.st[k.ST_MOVES]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the rules have ended the game."""
+        return self.over
 
     @property
     def board(self) -> str:
@@ -111,7 +162,7 @@ class Game:
         return bool(
             k.completes(
                 score, best_combo, claimed, self.rules.params, rows, heights, widths, cells, self.rules.base, self.rows,
-                self.hand, self.st, [0] * self.rules.height, [0] * 3, [0] * k.N_STATE,
+                self.hand, self.st, [0] * self.rules.height, [0] * HAND_SIZE, [0] * k.N_STATE,
             )
         )  # fmt: skip
 
@@ -161,7 +212,7 @@ class Game:
 
 def replay(rules: BlocksRules, deal: Deal, log: str, mode: str) -> Outcome:
     """Replay one log under ``rules`` in ``mode`` (a key of ``rules.continues``; KeyError otherwise)."""
-    return Game(rules, deal, log.encode("utf-8", "surrogatepass"), rules.continues[mode]).run()
+    return Game(rules, deal, log.encode("utf-8", "surrogatepass"), mode).run()
 
 
 def trace(game: Game) -> Iterator[Step]:

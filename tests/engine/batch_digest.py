@@ -16,7 +16,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from engine.blocks.batch import BatchResult
+from engine.batch import BatchResult
 from tests.engine.random_games import SETTINGS, make_games
 from tests.engine.support import batch_rows, replay_batch
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 import engine.blocks
-from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
+from engine.batch import BatchResult, TextColumn
+from engine.blocks.batch import BatchReplayer
+from engine.blocks.kernel import MAX_SIDE
 from engine.blocks.notation import start_rows
 from engine.blocks.rules import BlocksRules, load_rules
 from engine.blocks.single import Deal, Game
@@ -87,7 +89,7 @@ def by_twin(values: twin.Values, case: Case) -> twin.Result:
 
 def opened(rules: BlocksRules, case: Case) -> Game:
     """The interpreted game before its first token."""
-    return Game(rules, case.deal(rules), case.log, rules.continues[case.mode])
+    return Game(rules, case.deal(rules), case.log, case.mode)
 
 
 def interpreted(rules: BlocksRules, case: Case) -> twin.Result:
@@ -105,16 +107,21 @@ def text_column(texts: list[bytes]) -> TextColumn:
 
 def replayer(rules: BlocksRules, cases: list[Case]) -> BatchReplayer:
     """A replayer that knows the deal of each case, in their order, laid out no further than its log can go."""
-    return BatchReplayer(rules, [case.deal(rules) for case in cases], [len(case.log) for case in cases])
+    deals, modes = [case.deal(rules) for case in cases], [case.mode for case in cases]
+    return BatchReplayer(rules, deals, modes, [len(case.log) for case in cases])
+
+
+def empty(games: int) -> BatchResult:
+    """Room for results with their boards."""
+    return BatchResult.empty(games, MAX_SIDE)
 
 
 def replay_batch(rules: BlocksRules, cases: list[Case]) -> BatchResult:
     """All cases through the compiled engine, in one call."""
-    out = BatchResult.empty(len(cases))
+    out = empty(len(cases))
     replayer(rules, cases).replay(
         text_column([case.log for case in cases]),
         np.arange(len(cases)),
-        np.array([rules.continues[case.mode] for case in cases], np.int64),
         text_column([case.claim for case in cases]),
         np.arange(len(cases)),
         out,

@@ -105,5 +105,5 @@ def test_b1_seeds_pass_through_the_challenge_table_exactly(tmp_path: Path) -> No
         challenge = challenges.find("blocks", f"edge-{number}")
         assert challenge is not None
         assert challenge.rng_seed == seed
-        hand = Game(rules("1.2.0"), challenge.deal(rules("1.2.0")), b"", 0).hand_names
+        hand = Game(rules("1.2.0"), challenge.deal(rules("1.2.0")), b"", challenge.mode).hand_names
         assert " ".join(str(name) for name in hand) == " ".join(pieces.split()[:3])
