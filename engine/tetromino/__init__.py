@@ -1,0 +1,1 @@
+"""Tetromino Arcade (document 000): rules files, kernel, notation."""
