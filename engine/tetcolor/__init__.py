@@ -1,0 +1,1 @@
+"""Tetcolor Duo, Tetcolor, Columns and Retris (document 002): rules files, kernel, settle machine, notation."""
