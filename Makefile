@@ -26,8 +26,10 @@ layers: $(STAMP)
 bench: $(STAMP)  ## the figures, one table
 	$(BIN)/python -m benchmarks
 
-twin: $(STAMP)  ## kernel, interpreted engine and slow twin on 100,000 games
+twin: $(STAMP)  ## kernel, interpreted engine and slow twin on 100,000 games of the block puzzle, 20,000 each of Tetromino Arcade and Tetcolor
 	REPLAY_TWIN_GAMES=100000 $(BIN)/pytest tests/engine/test_blocks_twin.py
+	REPLAY_TWIN_GAMES=20000 $(BIN)/pytest tests/engine/test_tetromino_twin.py
+	REPLAY_TWIN_GAMES=20000 $(BIN)/pytest tests/engine/test_tetcolor_twin.py
 
 airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a simulated day landed; Ctrl-C stops it
 	dags/standalone.sh $(BIN)

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import bench_game, bench_kernel, bench_night, bench_standings
+from benchmarks import bench_game, bench_kernel, bench_night, bench_standings, bench_tetcolor, bench_tetromino
 from benchmarks.data import simulated_day
 
 
@@ -26,6 +26,8 @@ def main() -> None:
     ndjson, parquet = simulated_day(options.folder, options.games)
     if "kernel" in options.what:
         _kernel(table, ndjson)
+        _tetromino(table)
+        _tetcolor(table)
     if "night" in options.what:
         for kind, path in (("ndjson", ndjson), ("parquet", parquet)):
             _night(table, kind, bench_night.run(path, kind))
@@ -50,6 +52,33 @@ def _kernel(table: Table, ndjson: Path) -> None:
     ):  # fmt: skip
         table.add_row(what, f"{found[name]:.2f} M moves/s", against, f"{found[name] / found['sum']:.3f}", "")
     table.add_row("  moves a game", f"{found['moves_a_game']:.1f}", "", "", "")
+
+
+def _tetromino(table: Table) -> None:
+    cores = os.cpu_count() or 1
+    found = bench_tetromino.run(cores)
+    against = f"byte sum {found['sum']:.0f} M inputs/s"
+    for name, what in (
+        ("replay", "tetromino kernel, one core: parse, time, kicks, score"), ("batch", "  with hash, counts, board compared"),
+        ("all", f"  the same on {cores} cores"), ("interpreted", "  the same source interpreted"),
+    ):  # fmt: skip
+        table.add_row(what, f"{found[name]:.2f} M inputs/s", against, f"{found[name] / found['sum']:.4f}", "")
+    table.add_row("  inputs a game, bytes an input", f"{found['inputs_a_game']:.0f}, {found['bytes']:.2f}", "", "", "")
+    table.add_row("  24 hours of idling, 200,000 hard drops", f"{found['day']:.4f} s, {found['longest']:.4f} s", "", "", "")
+
+
+def _tetcolor(table: Table) -> None:
+    cores = os.cpu_count() or 1
+    found = bench_tetcolor.run(cores)
+    against = f"byte sum {found['sum']:.0f} M pieces/s"
+    for name, what in (
+        ("replay", "tetcolor kernel, one core: parse, time, matches, falls"), ("batch", "  with hash, counts, board compared"),
+        ("all", f"  the same on {cores} cores"), ("interpreted", "  the same source interpreted"),
+    ):  # fmt: skip
+        table.add_row(what, f"{found[name]:.2f} M pieces/s", against, f"{found[name] / found['sum']:.3f}", "")
+    for mode in bench_tetcolor.MODES:
+        table.add_row(f"  {mode} alone", f"{found[mode]:.2f} M pieces/s", "", "", "")
+    table.add_row("  pieces a game", f"{found['pieces_a_game']:.1f}", f"{found['tokens']:.1f} inputs a piece", "", "")
 
 
 def _night(table: Table, kind: str, found: dict[str, Any]) -> None:

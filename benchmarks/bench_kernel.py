@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocks.batch import BatchReplayer, BatchResult
+from engine.batch import BatchResult
+from engine.blocks.batch import BatchReplayer
 from engine.blocks.batch_kernel import BATCH
 from engine.blocks.single import replay
 from replay.challenges import load_challenges
@@ -37,10 +38,10 @@ def run(path: Path, threads: int) -> dict[str, float]:
     assert rules is not None
     deal = challenge.deal(rules)
     logs, boards = batch.texts["moves"], batch.texts["final_board"]
-    replayer = BatchReplayer(rules, [deal], int((logs.ends - logs.starts).max()))
+    replayer = BatchReplayer(rules, [deal], ["daily"], int((logs.ends - logs.starts).max()))
     zero = np.zeros(len(batch), np.int64)
     out = BatchResult.empty(len(batch))
-    replayer.replay(logs, zero, zero, boards, np.arange(len(batch)), out)
+    replayer.replay(logs, zero, boards, np.arange(len(batch)), out)
     # Games of the daily challenge whose claims come out: the others end early and would look fast.
     good = np.flatnonzero((out.status == 0) & (out.score == batch.numbers["score"]) & (out.board == 0))
     moves = float(out.moves[good].sum())
@@ -51,7 +52,7 @@ def run(path: Path, threads: int) -> dict[str, float]:
         assert replay_only(logs.data, logs.starts, logs.ends, good, *tables) == int(out.score[good].sum())
 
     def whole(part: Any = good) -> None:
-        replayer.replay(logs, zero, zero, boards, part, out)
+        replayer.replay(logs, zero, boards, part, out)
 
     pool = ThreadPoolExecutor(threads)
     parts = np.array_split(good, threads)

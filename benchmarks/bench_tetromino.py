@@ -1,0 +1,83 @@
+"""Inputs a second of the compiled Tetromino Arcade kernel over logs of a careful player: notation, time, kicks, points."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.tetromino_games import play
+from engine.batch import BatchResult, TextColumn
+from engine.tetromino.batch import BatchReplayer
+from engine.tetromino.batch_kernel import BATCH
+from engine.tetromino.rules import load_rules
+from engine.tetromino.single import make_deal, replay
+from replay.rulebook import BUILT_IN
+
+ROUNDS = 7
+MODES = ("marathon/1", "marathon/5", "battle", "ultra", "zen")
+GAMES, PIECES, COPIES = 200, 150, 20
+DAY_IN_TICKS = 5_184_000
+
+
+def run(threads: int) -> dict[str, float]:
+    """Inputs a second in millions: ``replay`` the replay alone on one core, ``batch`` with hashes, token counts and the claimed
+    board's comparison, ``all`` the same on ``threads`` cores, ``interpreted`` the same source interpreted, ``sum`` a bare sum
+    over the logs' bytes (in inputs of the same logs).  ``day`` are the seconds of a game left alone for 24 hours, ``longest``
+    those of 200,000 hard drops, the most inputs of a record."""
+    rules = load_rules(Path(BUILT_IN) / "tetromino" / "1.0.0.toml")
+    modes = [MODES[index % len(MODES)] for index in range(GAMES)]
+    deals = [make_deal(rules, mode, index, "", "") for index, mode in enumerate(modes)]
+    texts = [play(rules, index, mode, PIECES) for index, mode in enumerate(modes)]
+    outcomes = [replay(rules, deal, text, mode) for deal, text, mode in zip(deals, texts, modes, strict=True)]
+    logs, boards = _column(texts * COPIES), _column([outcome.board for outcome in outcomes] * COPIES)
+    which = np.arange(GAMES * COPIES) % GAMES
+    # Not one mode after the other but as they come, so that no branch is learnt from the game before.
+    order = np.random.default_rng(1).permutation(len(which))
+    replayer, out = BatchReplayer(rules, deals, modes), BatchResult.empty(len(which))
+    replayer.replay(logs, which, boards, order, out)
+    assert not out.board.any()
+    assert out.score[:GAMES].tolist() == [outcome.score for outcome in outcomes]
+    inputs = float(out.moves.sum())
+    arguments = replayer.kernel_arguments()
+    pool, parts, few = ThreadPoolExecutor(threads), np.array_split(order, threads), range(0, GAMES, 20)
+    few_inputs = float(sum(outcomes[n].moves for n in few))
+    return {
+        "inputs_a_game": inputs / len(which),
+        "bytes": len(logs.data) / inputs,
+        "replay": inputs / _time(lambda: BATCH["replay_all"](logs.data, logs.starts, logs.ends, which, order, *arguments)),
+        "batch": inputs / _time(lambda: replayer.replay(logs, which, boards, order, out)),
+        "all": inputs / _time(lambda: list(pool.map(lambda part: replayer.replay(logs, which, boards, part, out), parts))),
+        "interpreted": few_inputs / _time(lambda: [replay(rules, deals[n], texts[n], modes[n]) for n in few], 3),
+        "sum": inputs / _time(lambda: logs.data.sum(dtype=np.int64)),
+        "day": _alone(rules, str(DAY_IN_TICKS)),
+        "longest": _alone(rules, "h" * 200_000),
+    }
+
+
+def _alone(rules: Any, log: str) -> float:
+    """The seconds of one zen game, compiled."""
+    replayer, out = BatchReplayer(rules, [make_deal(rules, "zen", 1, "", "")], ["zen"]), BatchResult.empty(1)
+    zero = np.zeros(1, np.int64)
+    return _time(lambda: replayer.replay(_column([log]), zero, _column(["-"]), zero, out), 3) / 1e6
+
+
+def _column(texts: list[str]) -> TextColumn:
+    sizes = np.array([len(text) for text in texts], np.int64)
+    ends = np.cumsum(sizes)
+    return TextColumn(np.frombuffer("".join(texts).encode(), np.uint8).copy(), ends - sizes, ends)
+
+
+def _time(work: Any, rounds: int = ROUNDS) -> float:
+    """The median seconds of a call, after one that is not counted, in millionths so that rates come out in millions."""
+    work()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return median(times) * 1e6
