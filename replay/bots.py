@@ -1,4 +1,4 @@
-"""Bots: the people (and AI players) of a simulation, how well they play, and the games they play under the rules.
+"""Bots of the block puzzle: how well people play it, and the games they play under the rules.
 
 The games are real ones: every placement is chosen by ``replay.bot_kernel`` from what is legal.  numba is imported when the
 first game is played, not before.
@@ -7,18 +7,15 @@ first game is played, not before.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.blocks.rules import BlocksRules
 from engine.blocks.single import Deal
 from engine.board import format_cells
 from engine.random import SplitMix64
-from replay.challenges import Challenge
 from replay.errors import UsageError
-
-SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 # Nobody plays longer than this; who is not over by then walks away.
 MAX_PLACEMENTS = 1000
@@ -27,13 +24,12 @@ CHUNK = 500
 
 @dataclass(frozen=True)
 class Skill:
-    """How somebody plays and what share of the people does; ``weights`` are the W_* of ``replay.bot_kernel``, in its order.
+    """How somebody plays; ``weights`` are the W_* of ``replay.bot_kernel``, in its order.  Names as in ``replay.players``.
 
     ``pace_ms`` is the median time for a move, ``quits`` how many of 1,000 games are left before they are over.
     """
 
     name: str
-    share: int
     pace_ms: int
     quits: int
     gain: int = 64
@@ -62,120 +58,15 @@ class Skill:
 
 # Calibrated so that a game has about 85 moves on average over many deals; one deal may be a third easier or harder.
 SKILLS: tuple[Skill, ...] = (
-    Skill("beginner", 14, 4200, 3, keep=0, lose=0, room=0, long=0, stuck=0, noise=320, seen=38_000),
-    Skill("casual", 24, 3400, 3, keep=0, lose=0, room=0, long=0, stuck=-20, noise=190, tired=300, seen=52_000),
-    Skill("regular", 30, 2800, 3, room=4, long=2, stuck=-80, noise=170, tired=250, seen=60_000),
-    Skill("advanced", 20, 2300, 12, stuck=-120, noise=110, tired=200),
-    Skill("expert", 12, 1900, 20, noise=60, tired=140),
-    # AI players think two placements ahead; they are drawn by AI_SHARE and not by share.
-    Skill("ai", 0, 900, 0, noise=300, tired=50, depth=2),
+    Skill("beginner", 4200, 3, keep=0, lose=0, room=0, long=0, stuck=0, noise=320, seen=38_000),
+    Skill("casual", 3400, 3, keep=0, lose=0, room=0, long=0, stuck=-20, noise=190, tired=300, seen=52_000),
+    Skill("regular", 2800, 3, room=4, long=2, stuck=-80, noise=170, tired=250, seen=60_000),
+    Skill("advanced", 2300, 12, stuck=-120, noise=110, tired=200),
+    Skill("expert", 1900, 20, noise=60, tired=140),
+    # AI players think two placements ahead.
+    Skill("ai", 900, 0, noise=300, tired=50, depth=2),
 )
 SKILL_INDEX: dict[str, int] = {skill.name: index for index, skill in enumerate(SKILLS)}
-AI_SHARE = 0.01
-
-# Nation (None: not given), weight, minutes east of Greenwich, and the collector that its uploads go to.
-NATIONS: tuple[tuple[str | None, int, int, str], ...] = (
-    ("FR", 22, 60, "europe"), ("DE", 12, 60, "europe"), ("GB", 8, 0, "europe"), ("ES", 6, 60, "europe"),
-    ("IT", 6, 60, "europe"), ("BE", 3, 60, "europe"), ("CH", 2, 60, "europe"), ("NL", 3, 60, "europe"),
-    ("PL", 3, 60, "europe"), ("SE", 2, 60, "europe"), ("NA", 2, 120, "europe"), ("ZA", 2, 120, "europe"),
-    ("US", 14, -300, "americas"), ("CA", 4, -300, "americas"), ("BR", 5, -180, "americas"), ("MX", 3, -360, "americas"),
-    ("AR", 2, -180, "americas"), ("JP", 6, 540, "asia"), ("KR", 3, 540, "asia"), ("IN", 5, 330, "asia"),
-    ("AU", 3, 600, "asia"), ("NZ", 1, 780, "asia"), ("ID", 2, 420, "asia"), (None, 6, 60, "europe"),
-)  # fmt: skip
-REGIONS = ("americas", "asia", "europe")
-PLATFORMS = ("android", "ios")
-
-# Clients in use; each has a habit that the format allows.
-SPACED, PADDED, EXTRA = "3.1.4", "3.0.9", "3.3.0-beta"
-APP_VERSIONS: tuple[tuple[str, int], ...] = (
-    ("3.2.0", 60),
-    ("3.1.5", 20),
-    (SPACED, 10),  # writes a space between the tokens of a log
-    (PADDED, 6),  # writes the empty rows at the top of a board, which is not the canonical form but means the same
-    (EXTRA, 4),  # sends a field that the format does not know
-)
-
-
-class Player(NamedTuple):
-    """Somebody who plays; ``offset_ms`` is the local time's distance from UTC in milliseconds."""
-
-    player_id: str
-    kind: str
-    skill: int
-    nation: str | None
-    offset_ms: int
-    region: str
-    platform: str
-    app_version: str
-
-
-def make_players(rng_seed: int, count: int) -> list[Player]:
-    """The first ``count`` players of a seed; a longer list begins with the shorter one, so players come back on other days."""
-    rng = random.Random(f"{rng_seed}/players")
-    people = [index for index, skill in enumerate(SKILLS) if skill.share]
-    shares = [SKILLS[index].share for index in people]
-    nation_weights = [weight for _, weight, _, _ in NATIONS]
-    versions, version_weights = zip(*APP_VERSIONS, strict=True)
-    players: list[Player] = []
-    for number in range(count):
-        is_ai = rng.random() < AI_SHARE
-        nation, _, minutes, region = rng.choices(NATIONS, nation_weights)[0]
-        skill = rng.choices(people, shares)[0]
-        # The number makes the id unique, the random part keeps it opaque.
-        player_id = f"p{rng.getrandbits(32):08x}{(number * 0x9E37_79B1) & 0xFFFF_FFFF:08x}"
-        players.append(
-            Player(
-                player_id, "ai" if is_ai else "human", SKILL_INDEX["ai"] if is_ai else skill, nation, minutes * 60_000, region,
-                PLATFORMS[rng.random() < 0.45], rng.choices(versions, version_weights)[0],
-            )
-        )  # fmt: skip
-    return players
-
-
-@dataclass(slots=True, kw_only=True)
-class Upload:
-    """One line of a log file before it is written, with its truth beside it.  Times are milliseconds since 1970 UTC.
-
-    ``moves`` holds no white space (``spaced`` writes it); ``raw`` makes a malformed line out of the whole one.
-    """
-
-    game_id: str
-    mode: str
-    rules: str
-    challenge: str
-    player: Player
-    attempt: int
-    started: int = 0
-    finished: int = 0
-    uploaded: int = 0
-    moves: str = ""
-    tokens: int = 0
-    score: int = 0
-    best_combo: int = 0
-    board: int = 0
-    over: bool = False
-    final_board: str = ""
-    spaced: bool = False
-    own: bool = True
-    region: str = ""
-    raw: Callable[[str], str] | None = None
-    kind: str = "honest"
-    variant: str = ""
-    verdict: str = "verified"
-    reasons: list[str] = field(default_factory=list)
-    suspicions: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class ChallengeDay:
-    """One daily challenge while it is played: open from ``opens`` to ``closes``, uploads counted to ``deadline`` (ms)."""
-
-    challenge: Challenge
-    rules: BlocksRules
-    deal: Deal
-    opens: int
-    closes: int
-    deadline: int
 
 
 class Played(NamedTuple):

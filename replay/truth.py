@@ -15,11 +15,21 @@ HONEST_KINDS = ("honest", "unfinished", "copy")
 
 @dataclass
 class Comparison:
-    """``kinds`` maps a kind to (uploads, judged right); ``examples`` are lines on what went wrong, a few at most."""
+    """``games`` maps a game and a kind to (uploads, judged right), with game "" for rows that nobody uploaded; ``examples`` are
+    lines on what went wrong, a few at most; ``example`` is by game a forgery that is worth a look."""
 
-    kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    games: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     examples: list[str] = field(default_factory=list)
-    example: str | None = None
+    example: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> dict[str, tuple[int, int]]:
+        """By kind, all games together."""
+        out: dict[str, tuple[int, int]] = {}
+        for (_, kind), (total, right) in self.games.items():
+            before = out.get(kind, (0, 0))
+            out[kind] = (before[0] + total, before[1] + right)
+        return out
 
     @property
     def wrong(self) -> int:
@@ -59,11 +69,11 @@ def compare_with_truth(lake: Lake, examples: int = 5) -> Comparison:
         )
         rows = con.fetchall()
     compared = Comparison()
-    for kind, game_id, where, expected, found, right in rows:
-        total, good = compared.kinds.get(kind, (0, 0))
-        compared.kinds[kind] = (total + 1, good + bool(right))
+    for game, kind, game_id, where, expected, found, right in rows:
+        total, good = compared.games.get((game, kind), (0, 0))
+        compared.games[game, kind] = (total + 1, good + bool(right))
         if not right and len(compared.examples) < examples:
             compared.examples.append(f"{where} game {game_id} ({kind}): expected {expected}, found {found}")
-        if kind == "score_mismatch" and compared.example is None:
-            compared.example = game_id
+        if kind == "score_mismatch":
+            compared.example.setdefault(game, game_id)
     return compared

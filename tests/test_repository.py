@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from engine.blocks.rules import load_rules
-from replay.challenges import load_challenges
+from engine.random import SplitMix64
+from replay.challenges import challenge_date, load_challenges
+from replay.record import GAMES
 from replay.rulebook import load_rulebook
 from replay.standings import load_player_states, load_rank_tiers
 
@@ -258,15 +260,32 @@ def test_challenges_are_well_formed():
     assert max(seeds.values()) == 1, "two challenges never have the same deal"
     assert all(int(seed) < 2**64 for seed in seeds)
     assert any(int(seed) > 2**63 for seed in seeds), "the unsigned half is used"
-    days = sorted(challenge.date for challenge in table.rows.values() if challenge.date)
-    assert [days[0] + timedelta(days=i) for i in range(len(days))] == days, "no day is missing"
-    assert {date(2026, 10, 30), date(2026, 10, 31), date(2026, 11, 1)} <= set(days)
     rulebook = load_rulebook()
     for challenge in table.rows.values():
         rules = rulebook.find(challenge.game, challenge.rules)
         assert rules is not None, challenge
-        assert challenge.mode in rules.continues
-        assert challenge.date is None or challenge.mode == "daily"
+        assert rules.has_mode(challenge.mode), challenge
+    days = {
+        game: sorted(challenge.date for challenge in table.rows.values() if challenge.date and challenge.game == game)
+        for game in ("blocks", "tetromino")
+    }
+    first = days["blocks"][0]
+    assert [first + timedelta(days=i) for i in range(len(days["blocks"]))] == days["blocks"], "no day is missing"
+    assert days["tetromino"] == days["blocks"]
+    assert {date(2026, 10, 30), date(2026, 10, 31), date(2026, 11, 1)} <= set(days["blocks"])
+    assert all(c.mode == "daily" for c in table.rows.values() if c.date and c.game == "blocks")
+
+
+def test_daily_seeds_are_made_of_the_day_and_tetromino_modes_rotate_by_weekday():
+    """A day's seed: the first word of SplitMix64 from the day as a number (20261031), for Tetromino Arcade 100,000,000 further."""
+    week = ("marathon/1", "sprint", "ultra", "beginner", "marathon/10", "ultra", "sprint")
+    for row in _table("challenges.csv"):
+        day = challenge_date(row["challenge"])
+        if day and row["game"] in ("blocks", "tetromino"):
+            number = GAMES.index(row["game"]) * 100_000_000 + int(f"{day:%Y%m%d}")
+            assert int(row["rng_seed"]) == SplitMix64(number).next(), row
+        if day and row["game"] == "tetromino":
+            assert row["mode"] == week[day.weekday()], row
 
 
 def test_nations_are_the_249_codes():

@@ -133,8 +133,10 @@ def _show_player(found: dict[str, Any], as_json: bool) -> None:
         common.print_json(found)
         return
     name = f"{cell(found['player_id'])} ({found['player_kind']}, {found['nation'] or 'no nation'})"
-    show_rows(f"{name}: leaderboards", found["boards"], ("scope", "nation", "month", "position", "people", "total", "challenges"))
-    show_rows(f"{name}: challenges", found["days"], ("challenge", "position", "score", "attempt", "percentile", "tier", "status"))
+    boards = ("game", "scope", "nation", "month", "position", "people", "total", "challenges")
+    show_rows(f"{name}: leaderboards", found["boards"], boards)
+    days = ("game", "challenge", "position", "score", "attempt", "percentile", "tier", "status")
+    show_rows(f"{name}: challenges", found["days"], days)
 
 
 def flags(

@@ -23,15 +23,25 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(doctor)
 
 
+# How many uploads of the other games come with each of the block puzzle.
+TETROMINO, TETCOLOR = 0.15, 0.1
+
 SeedOption = Annotated[int, typer.Option("--seed", help="Random seed of the simulation.")]
 ForgedOption = Annotated[float, typer.Option("--forged", help="Share of forgeries, 0 to 0.5.")]
+GamesOption = Annotated[int, typer.Option("--games", help="Uploads a day of the block puzzle.", min=1)]
+TetrominoOption = Annotated[
+    float, typer.Option("--tetromino", help="Uploads of Tetromino Arcade for each of the block puzzle, 0 to 1; they come on top.")
+]
+TetcolorOption = Annotated[float, typer.Option("--tetcolor", help="The same for Tetcolor: uploads for each of the block puzzle.")]
 
 
 def simulate(
     lake: common.LakeOption,
     day: Annotated[str, typer.Option("--day", help="First day, YYYY-MM-DD.")],
     days: Annotated[int, typer.Option("--days", help="Number of days.", min=1)] = 1,
-    games: Annotated[int, typer.Option("--games", help="Uploads a day.", min=1)] = 20_000,
+    games: GamesOption = 20_000,
+    tetromino: TetrominoOption = TETROMINO,
+    tetcolor: TetcolorOption = TETCOLOR,
     seed: SeedOption = 1,
     forged: ForgedOption = 0.02,
     challenges: common.ChallengesOption = None,
@@ -41,30 +51,39 @@ def simulate(
     """Play days of games with bots and land their uploads in a lake, some of them forged; the truth is kept aside."""
     first = common.parse_day(day)
     settings = common.load_settings(challenges=challenges, rules=rules)
-    summary = run_simulation(lake, common.days_from(first, days), games, seed, forged, settings)
+    others = {"tetromino": tetromino, "tetcolor": tetcolor}
+    summary = run_simulation(lake, common.days_from(first, days), games, others, seed, forged, settings)
     if as_json:
         kinds = dict(sorted(summary.kinds.items()))
-        common.print_json({"records": summary.records, "moves": summary.moves, "players": summary.players, "kinds": kinds})
+        by_game = {game: dict(sorted(found.items())) for game, found in summary.games.items()}
+        common.print_json({
+            "records": summary.records, "moves": summary.moves, "players": summary.players, "kinds": kinds, "games": by_game,
+        })  # fmt: skip
         return
-    out = common.table(f"{summary.records:,} uploads of {summary.players:,} players", ("kind", "left"), ("lines", "right"))
-    for kind, number in sorted(summary.kinds.items(), key=lambda item: (-item[1], item[0])):
-        out.add_row(kind, f"{number:,}")
+    names = list(summary.games)
+    title = f"{summary.records:,} uploads of {summary.players:,} players"
+    out = common.table(title, ("kind", "left"), *((name, "right") for name in names))
+    for kind, _ in sorted(summary.kinds.items(), key=lambda item: (-item[1], item[0])):
+        out.add_row(kind, *(f"{summary.games[name][kind]:,}" for name in names))
     common.console().print(out)
 
 
-def run_simulation(lake: Path, days: list[date], games: int, seed: int, forged: float, settings: Any) -> SimulationSummary:
-    """Simulate with a progress bar on the terminal."""
+def run_simulation(
+    lake: Path, days: list[date], games: int, others: dict[str, float], seed: int, forged: float, settings: Any
+) -> SimulationSummary:  # fmt: skip
+    """Simulate with a progress bar on the terminal; ``others`` are the shares of the games beside the block puzzle."""
     from replay.challenges import load_challenges
     from replay.rulebook import load_rulebook
     from replay.simulate import simulate as play
 
     rulebook = load_rulebook(settings.rules)
     table = load_challenges(settings.challenges, rulebook)
+    lines = games + sum(round(share * games) for share in others.values())
     with common.progress() as bar:
-        task = bar.add_task("bots play", total=games * len(days))
+        task = bar.add_task("bots play", total=lines * len(days))
         return play(
             lake, days, games, challenges=table, rulebook=rulebook, rng_seed=seed, forged_share=forged,
-            progress=lambda count: bar.advance(task, count),
+            others=others, progress=lambda count: bar.advance(task, count),
         )  # fmt: skip
 
 
@@ -72,7 +91,9 @@ def demo(
     lake: Annotated[Path, typer.Option("--lake", help="Folder to make; it must not hold logs yet.")] = Path("demo-lake"),
     day: Annotated[str, typer.Option("--day", help="First day.")] = "2026-10-30",
     days: Annotated[int, typer.Option("--days", help="Number of days.", min=1)] = 3,
-    games: Annotated[int, typer.Option("--games", help="Uploads a day.", min=1)] = 20_000,
+    games: GamesOption = 20_000,
+    tetromino: TetrominoOption = TETROMINO,
+    tetcolor: TetcolorOption = TETCOLOR,
     seed: SeedOption = 1,
     forged: ForgedOption = 0.02,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete what an earlier demo left in the folder.")] = False,
@@ -88,24 +109,27 @@ def demo(
     _make_room(lake, fresh)
     settings = common.load_settings()
     wanted = common.days_from(common.parse_day(day), days)
-    run_simulation(lake, wanted, games, seed, forged, settings)
+    others = {"tetromino": tetromino, "tetcolor": tetcolor}
+    run_simulation(lake, wanted, games, others, seed, forged, settings)
     runs = [run_with_progress(Lake(lake), night, settings.night(), settings.look_back).run for night in wanted]
     out = common.console()
     _show_nights(out, runs)
     from replay.cli.boards import standings
 
     standings(lake=lake, limit=10)
+    for game, share in others.items():
+        if share:
+            standings(lake=lake, game=game, limit=5)
     compared = compare_with_truth(Lake(lake))
     _show_truth(out, compared)
     out.print("Where to look next:")
     for line in (
         f"replay flags --lake {lake} --day {wanted[-1]}",
-        f"replay game {compared.example} --lake {lake} --html game.html" if compared.example else "",
+        *(f"replay game {example} --lake {lake} --html game.html" for example in compared.example.values()),
         f"replay standings --lake {lake} --day {wanted[-1]}",
         f"replay standings --lake {lake} --digest",
     ):
-        if line:
-            out.print(f"  {line}", soft_wrap=True)
+        out.print(f"  {line}", soft_wrap=True)
     if compared.wrong:
         raise typer.Exit(1)
 
@@ -146,9 +170,9 @@ def _show_nights(out: Any, runs: list[dict[str, Any]]) -> None:
 
 
 def _show_truth(out: Any, compared: Any) -> None:
-    truth = common.table("Against the truth", ("kind", "left"), ("uploads", "right"), ("judged right", "right"))
-    for kind, (total, right) in compared.kinds.items():
-        truth.add_row(kind, f"{total:,}", f"{right:,}")
+    truth = common.table("Against the truth", ("game", "left"), ("kind", "left"), ("uploads", "right"), ("judged right", "right"))
+    for (game, kind), (total, right) in compared.games.items():
+        truth.add_row(game, kind, f"{total:,}", f"{right:,}")
     out.print(truth)
     if compared.wrong:
         out.print(f"WRONG: {compared.wrong:,} uploads were not judged as the truth says, for example:", style="bold red")

@@ -51,8 +51,8 @@ def game(
     from replay.rulebook import load_rulebook
     from replay.trace import Dispute
 
-    rulebook = load_rulebook(rules)
-    table = load_challenges(challenges, rulebook)
+    rulebook = load_rulebook(rules, lazy=True)
+    table = load_challenges(challenges, rulebook, lazy=True)
     record, verdict, note = _find(which, lake, pick, rulebook, table)
     record = replace(record, player_id=_new_id(record.player_id, players))
     dispute = Dispute(record, verdict, rulebook.find(record.game, record.rules), table.find(record.game, record.challenge))

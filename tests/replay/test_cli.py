@@ -305,12 +305,18 @@ def test_verify_in_the_inputs_order(run, kinds, tmp_path):
 def test_simulate_and_demo(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = run("simulate", "--lake", tmp_path / "sim", "--day", ONE, "--days", "2", "--games", "40", "--json")
-    assert (code, objects(out)[0]["records"], len(list((tmp_path / "sim" / "logs").iterdir()))) == (0, 80, 2)
-    assert sum(objects(out)[0]["kinds"].values()) == 80
-    words = ("demo", "--lake", tmp_path / "demo", "--days", "1", "--games", "60", "--forged", "0.3")
+    assert (code, objects(out)[0]["records"], len(list((tmp_path / "sim" / "logs").iterdir()))) == (0, 100, 2)
+    assert sum(objects(out)[0]["kinds"].values()) == 100
+    games = {game: sum(kinds.values()) for game, kinds in objects(out)[0]["games"].items()}
+    assert games == {"blocks": 80, "tetromino": 12, "tetcolor": 8}
+    alone = ("--day", ONE, "--games", "40", "--tetromino", "0", "--tetcolor", "0", "--json")
+    assert set(objects(run("simulate", "--lake", tmp_path / "alone", *alone)[1])[0]["games"]) == {"blocks"}
+    shares = ("--forged", "0.3", "--tetromino", "0.5", "--tetcolor", "0.5")
+    words = ("demo", "--lake", tmp_path / "demo", "--days", "1", "--games", "60", *shares)
     code, out, err = run(*words)
     assert (code, err) == (0, "")
-    for part in ("Nights", "Flags by reason", "blocks, world, all time", "Against the truth", "none of", "Where to look next:"):
+    boards = (f"{game}, world, all time" for game in ("blocks", "tetromino", "tetcolor"))
+    for part in ("Nights", "Flags by reason", *boards, "Against the truth", "none of", "Where to look next:"):
         assert part in out
     for row in out.splitlines():
         if row.startswith("  replay "):
@@ -327,7 +333,7 @@ def test_demo_that_finds_a_mistake_is_exit_1(run, tmp_path, monkeypatch):
 
     def one_missed(lake):
         compared = whole(lake)
-        compared.kinds["score_mismatch"] = (2, 1)
+        compared.games["tetromino", "score_mismatch"] = (2, 1)
         compared.examples.append("2026-10-31 a:1 game g (score_mismatch): expected flagged, found verified")
         return compared
 

@@ -31,7 +31,8 @@ def test_every_simulated_upload_is_judged_right(judged):
     kinds = [json.loads(line)["kind"] for line in lines]
     assert compared.kinds == {kind: (kinds.count(kind), kinds.count(kind)) for kind in set(kinds)}
     assert compared.honest == sum(kind in HONEST_KINDS for kind in kinds)
-    assert compared.example is not None
+    assert set(compared.games) == {("blocks", kind) for kind in set(kinds)}
+    assert set(compared.example) == {"blocks"}
 
 
 def _changed(judged, tmp_path, change):

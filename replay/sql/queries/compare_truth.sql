@@ -5,7 +5,7 @@ WITH truth AS (
         expected_verdict || ' ' || list_sort(expected_reasons)::VARCHAR || ' ' || list_sort(expected_suspicions)::VARCHAR
             || ' ' || expected_counted::VARCHAR AS expected
     FROM read_ndjson($truth, hive_partitioning = false, columns = {
-        game_id: 'VARCHAR', day: 'VARCHAR', kind: 'VARCHAR', variant: 'VARCHAR', expected_verdict: 'VARCHAR',
+        game_id: 'VARCHAR', game: 'VARCHAR', day: 'VARCHAR', kind: 'VARCHAR', variant: 'VARCHAR', expected_verdict: 'VARCHAR',
         expected_reasons: 'VARCHAR[]', expected_suspicions: 'VARCHAR[]', expected_counted: 'BOOLEAN', file: 'VARCHAR', line: 'BIGINT'
     })
 ),
@@ -27,6 +27,7 @@ rows_found AS (
     SELECT * FROM quarantine
 )
 SELECT
+    coalesce(truth.game, '') AS game,
     coalesce(truth.kind, 'not uploaded') AS kind,
     truth.game_id,
     coalesce(truth.day, rows_found.day) || ' ' || coalesce(truth.file, rows_found.file) || ':' || coalesce(truth.line, rows_found.line)
@@ -36,4 +37,4 @@ SELECT
     coalesce(truth.expected = rows_found.found, false) AS is_right
 FROM truth
 FULL JOIN rows_found ON rows_found.day = truth.day AND rows_found.file = truth.file AND rows_found.line = truth.line
-ORDER BY kind, place, truth.game_id;
+ORDER BY game, kind, place, truth.game_id;
