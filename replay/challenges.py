@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from engine.blocks.notation import piece_indexes, start_rows
-from engine.blocks.single import Deal
 from replay.errors import ReferenceDataError
+from replay.games import kind_of
+from replay.games.kind import Rules
 from replay.record import GAMES
 from replay.rulebook import Rulebook
 
@@ -46,34 +49,38 @@ class Challenge:
         """The day of a daily challenge, None for one that is named otherwise."""
         return challenge_date(self.challenge)
 
-    def deal(self, rules: object) -> Deal:
-        """The challenge's pieces and board under one version of the rules, which may not be the challenge's own.
+    def deal(self, rules: Rules, mode: str | None = None) -> Any:
+        """What a game in ``mode`` (default: the challenge's own) starts from, under one version of the rules.
 
-        Raises ValueError when that version does not know a piece or the board does not fit it.
+        Neither need be the challenge's own.  Raises ValueError when that version does not know a piece or the board does not fit.
         """
-        from engine.blocks.rules import BlocksRules
-
-        assert isinstance(rules, BlocksRules)
-        pieces = tuple(piece_indexes(self.pieces, rules)) if self.pieces else None
-        return Deal(self.rng_seed, pieces, tuple(start_rows(self.start_board, rules)))
+        return kind_of(self.game).deal(rules, mode or self.mode, self.rng_seed, self.pieces, self.start_board)
 
 
 @dataclass(frozen=True)
 class ChallengeTable:
-    """Challenges by (game, name), in the table's order."""
+    """Challenges by (game, name), in the table's order; ``checks`` are what is still to be looked at before one is used."""
 
     rows: dict[tuple[str, str], Challenge]
+    checks: dict[tuple[str, str], Callable[[], None]] = field(default_factory=dict, compare=False)
 
     def find(self, game: str, challenge: str) -> Challenge | None:
-        """The challenge of that name, or None (reason ``unknown_challenge``)."""
+        """The challenge of that name, or None (reason ``unknown_challenge``).
+
+        Raises ReferenceDataError for one of a table that was read lazily when it does not fit its rules.
+        """
+        check = self.checks.get((game, challenge))
+        if check is not None:
+            check()
         return self.rows.get((game, challenge))
 
 
-def load_challenges(path: Path | None = None, rulebook: Rulebook | None = None) -> ChallengeTable:
+def load_challenges(path: Path | None = None, rulebook: Rulebook | None = None, lazy: bool = False) -> ChallengeTable:
     """Read the table from ``path`` (default: seeds/challenges.csv).
 
     Numbers are read from text as integers and never pass through a double.  With a rulebook, a listed piece or a start board
-    that the challenge's own rules do not know is refused here rather than held against a player.  Raises ReferenceDataError.
+    that the challenge's own rules do not know is refused here rather than held against a player; of a ``lazy`` table only the
+    challenges that are found are looked at so closely.  Raises ReferenceDataError.
     """
     path = path or SEEDS / "challenges.csv"
     try:
@@ -85,6 +92,7 @@ def load_challenges(path: Path | None = None, rulebook: Rulebook | None = None) 
     if header != COLUMNS:
         raise ReferenceDataError(f"{path}: the first line is {','.join(header)!r}, it must be {','.join(COLUMNS)!r}")
     rows: dict[tuple[str, str], Challenge] = {}
+    checks: dict[tuple[str, str], Callable[[], None]] = {}
     for cells in reader:
         if not cells:
             continue
@@ -92,18 +100,26 @@ def load_challenges(path: Path | None = None, rulebook: Rulebook | None = None) 
         row = _read_row(where, cells)
         if (row.game, row.challenge) in rows:
             raise ReferenceDataError(f"{where}: challenge {row.challenge!r} of {row.game} stands in the table twice")
-        known = rulebook.find(row.game, row.rules) if rulebook else None
-        if known:
-            try:
-                row.deal(known)
-            except ValueError as error:
-                raise ReferenceDataError(f"{where}: {error}") from error
-            if row.mode not in known.continues:
-                raise ReferenceDataError(
-                    f"{where}: mode {row.mode!r} is not one of rules {row.rules}: {', '.join(known.continues)}"
-                )
         rows[row.game, row.challenge] = row
-    return ChallengeTable(rows)
+        if rulebook is not None and lazy:
+            checks[row.game, row.challenge] = partial(_check_rules, where, row, rulebook)
+        elif rulebook is not None:
+            _check_rules(where, row, rulebook)
+    return ChallengeTable(rows, checks)
+
+
+def _check_rules(where: str, row: Challenge, rulebook: Rulebook) -> None:
+    """Refuse a challenge whose mode, pieces or board its own rules do not have; rules that nobody knows are the game's affair."""
+    known = rulebook.find(row.game, row.rules)
+    if known is None:
+        return
+    kind = kind_of(row.game)
+    if not kind.plays(known, row.mode):
+        raise ReferenceDataError(f"{where}: mode {row.mode!r} is not one of rules {row.rules}: {kind.mode_words(known)}")
+    try:
+        row.deal(known)
+    except ValueError as error:
+        raise ReferenceDataError(f"{where}: {error}") from error
 
 
 def _read_row(where: str, cells: list[str]) -> Challenge:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.blocks.batch import TextColumn
-from replay.record import FIELDS, INTEGER, TEXT, TIME, Record, nations
+from engine.batch import TextColumn
+from replay.record import FIELDS, INTEGER, OPTIONAL_NAMES, TEXT, TIME, Record, nations
 from replay.scan_kernel import COLUMN
 
 Ints = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
 TEXT_FIELDS = tuple(name for name, kind in FIELDS.items() if kind == TEXT)
 NUMBER_FIELDS = tuple(name for name, kind in FIELDS.items() if kind in (INTEGER, TIME))
 
@@ -30,13 +31,15 @@ class Quarantined:
 class RecordBatch:
     """Records in the input's order: ``texts`` and ``numbers`` by field, ``lines`` their 1-based line or row numbers.
 
-    A null nation has start and end -1.  ``quarantined`` are the lines of the same stretch of input that were not taken, and
+    A null nation has start and end -1.  ``given`` says of the optional fields, which are ``numbers`` too (0 where they are not
+    given), which rows claim them.  ``quarantined`` are the lines of the same stretch of input that were not taken, and
     ``scanned`` how many lines (blank ones included) the stretch had, so that the next one knows where it begins; ``received``
     counts the records in it, taken or not.
     """
 
     texts: dict[str, TextColumn]
     numbers: dict[str, Ints]
+    given: dict[str, Truths]
     lines: Ints
     quarantined: list[Quarantined]
     scanned: int
@@ -56,6 +59,7 @@ class RecordBatch:
         """One row as a Record, for the few that are judged one by one."""
         values: dict[str, object] = {field: self.text(field, row) for field in TEXT_FIELDS}
         values |= {field: int(self.numbers[field][row]) for field in NUMBER_FIELDS}
+        values |= {field: int(self.numbers[field][row]) for field in OPTIONAL_NAMES if self.given[field][row]}
         return Record(**values)  # type: ignore[arg-type]
 
 
@@ -63,7 +67,9 @@ def empty_batch(quarantined: list[Quarantined], scanned: int) -> RecordBatch:
     """A stretch of ``scanned`` lines of which nothing was taken."""
     none, nothing = np.zeros(0, np.int64), np.frombuffer(b"", np.uint8)
     texts = {name: TextColumn(nothing, none, none) for name in TEXT_FIELDS}
-    return RecordBatch(texts, dict.fromkeys(NUMBER_FIELDS, none), none, quarantined, scanned, len(quarantined))
+    numbers = dict.fromkeys((*NUMBER_FIELDS, *OPTIONAL_NAMES), none)
+    given = dict.fromkeys(OPTIONAL_NAMES, np.zeros(0, np.bool_))
+    return RecordBatch(texts, numbers, given, none, quarantined, scanned, len(quarantined))
 
 
 def nation_table() -> npt.NDArray[np.bool_]:
@@ -93,6 +99,10 @@ class RecordAppender:
             ends[index, row] = self._offset + len(self._bytes)
         for field in NUMBER_FIELDS:
             numbers[COLUMN[field], row] = getattr(record, field)
+        for field in OPTIONAL_NAMES:
+            value = getattr(record, field)
+            starts[COLUMN[field], row] = -1 if value is None else 0
+            numbers[COLUMN[field], row] = value or 0
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:

@@ -6,22 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from engine.blocks.notation import CELL, CONTINUE, place_name
-from engine.board import BoardError, parse_cells
+from replay.games import GameKind
+from replay.games.drawing import Look, Panel, TraceRow
+from replay.games.kind import EMPTY, Rules
 from replay.record import Record
-from replay.trace import CELL_NAMES, CLASH, EMPTIED, EMPTY, PLACED, PLACED_EMPTIED, WANTED, Dispute, TraceRow
+from replay.trace import Dispute
 from replay.verdict import time_text
-from replay.words import differing_cells, visible, words
+from replay.words import visible, words
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from engine.blocks.rules import BlocksRules
 
 __all__ = ["Dispute", "TraceRow", "render_html", "render_terminal", "words"]
 
@@ -31,55 +31,13 @@ TERMINAL_MOVES = 400
 HTML_MOVES = 2000
 
 
-def _line_names(row: TraceRow) -> str:
-    """The emptied lines as people name them: ``row 3, columns b d``."""
-    rows, columns = [str(r + 1) for r in row.full_rows], [place_name(c, 0)[0] for c in row.full_columns]
-    parts = [(name, lines) for name, lines in (("row", rows), ("column", columns)) if lines]
-    return ", ".join(f"{name}{'s' if len(lines) > 1 else ''} {' '.join(lines)}" for name, lines in parts)
-
-
-def multiplier(row: TraceRow) -> str:
-    """The multiplier that this move's lines were paid with, ``-`` when it completed none."""
-    return f"x{row.multiplier}" if row.lines else "-"
-
-
-def sentences(row: TraceRow) -> list[str]:
-    """One move as short lines: what was played, what it brought, what it led to."""
-    if row.number == 0:
-        return ["Start of the game"]
-    name = f"Move {row.number:,}   {row.token}" + (f"   {row.piece}" if row.piece else "")
-    if row.fault is not None:
-        return [name, f"cannot be played: {row.fault}", f"score before it {row.score:,}, turn {row.turn}, streak {row.streak}"]
-    if row.token == CONTINUE:
-        return [name, "continue: the board is emptied", f"score {row.score:,}, turn {row.turn}, streak {row.streak}"]
-    return [
-        name,
-        f"+{row.gain:,}   score {row.score:,}",
-        f"lines {row.lines}" + (f": {_line_names(row)}" if row.lines else ""),
-        f"turn {row.turn}, streak {row.streak}, multiplier {multiplier(row)}, best combo {row.best_combo}",
-    ]
-
-
-def caption(row: TraceRow) -> str:
-    """One move as sentences, for a page and for those who have it read to them."""
-    if row.number == 0:
-        return "The game before its first move."
-    if row.fault is not None:
-        return f"Move {row.number:,} ({row.token}) cannot be played: {row.fault}. The score before it is {row.score:,}."
-    if row.token == CONTINUE:
-        return f"Move {row.number:,} continues the game: the board is emptied. The score stays {row.score:,}."
-    emptied = f" It empties {_line_names(row)}." if row.lines else ""
-    placed = f"Move {row.number:,} ({row.token}) places {row.piece}.{emptied}"
-    return f"{placed} It brings {row.gain:,} points, the score is {row.score:,}."
-
-
 def wrong_words(dispute: Dispute) -> str:
     """What cannot agree from the wrong move on."""
     at = dispute.wrong_move
     codes = [reason.code for reason in dispute.verdict.reasons if reason.move == at]
     names = {
-        "score_mismatch": "score", "combo_mismatch": "best combo", "board_mismatch": "final board",
-        "illegal_move": "this move cannot be played", "challenge": "this move cannot be played",
+        "score_mismatch": "score", "combo_mismatch": "best combo", "board_mismatch": "final board", "level_mismatch": "level",
+        "lines_mismatch": "lines", "illegal_move": "this move cannot be played", "challenge": "this move cannot be played",
     }  # fmt: skip
     told = [names[code] for code in codes if code in names]
     return "wrong from here on: " + ", ".join(told or ["upload and replay cannot agree"])
@@ -87,24 +45,19 @@ def wrong_words(dispute: Dispute) -> str:
 
 # --- On a terminal -------------------------------------------------------------------------------------------------------
 
-# Two characters a cell, so that a board looks square; each kind differs in shape, colour only helps.
-_GLYPHS = {EMPTY: " \u00b7", CELL: "\u2588" * 2, PLACED: "\u2593" * 2, EMPTIED: "\u2591" * 2, PLACED_EMPTIED: "\u2592" * 2}
-_ASCII_GLYPHS = {EMPTY: " .", CELL: "##", PLACED: "@@", EMPTIED: "--", PLACED_EMPTIED: "%%"}
-_ILLEGAL_GLYPHS = {WANTED: "++", CLASH: "!!"}
-_STYLES = {
-    EMPTY: "dim", CELL: "", PLACED: "bold green", EMPTIED: "yellow", PLACED_EMPTIED: "bold yellow", WANTED: "cyan",
-    CLASH: "bold red",
-}  # fmt: skip
 _VERDICT_STYLES = {"verified": "bold green", "flagged": "bold red"}
 
 
 class _Terminal:
-    """Draws on one console with what that can show."""
+    """Draws the boards of one game on one console with what that can show."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.ascii = console.options.ascii_only or console.legacy_windows
-        self.glyphs = {**(_ASCII_GLYPHS if self.ascii else _GLYPHS), **_ILLEGAL_GLYPHS}
+
+    def glyph(self, cell: str, look: Look) -> str:
+        """The characters for a cell."""
+        return look.cells[cell].ascii if self.ascii else look.cells[cell].glyph
 
     def line(self, *parts: tuple[str, str]) -> None:
         """One line of (text, style) parts; never read as markup."""
@@ -121,33 +74,51 @@ class _Terminal:
             for number, part in enumerate(wrap(text, max(20, self.console.width - 4)) or [""]):
                 self.line(("  - " if number == 0 else "    ", "dim"), (part, ""))
 
-    def blocks(self, grid: tuple[str, ...], info: list[tuple[str, str]]) -> None:
+    def legend(self, names: list[str]) -> None:
+        """Names side by side, none of them broken."""
+        line = ""
+        for name in names:
+            if line and len(line) + 3 + len(name) > self.console.width:
+                self.line((line, "dim"))
+                line = ""
+            line += f"   {name}" if line else name
+        self.line((line, "dim"))
+
+    def board(self, row: TraceRow, info: list[tuple[str, str]], kind: GameKind[Any, Any], rules: Rules, mode: str) -> None:
         """A board with its coordinates, and lines of (text, style) beside it."""
-        width = len(grid[0])
-        board: list[list[tuple[str, str]]] = [[("   " + "".join(f" {place_name(c, 0)[0]}" for c in range(width)), "dim")]]
-        for number, row in enumerate(grid, start=1):
-            board.append([(f"{number:>2} ", "dim"), *((self.glyphs[cell], _STYLES[cell]) for cell in row)])
-        blank = [(" " * (3 + 2 * width), "")]
-        room = max(20, self.console.width - 3 - 2 * width - 3)
+        look = kind.look
+        width = len(row.grid[0]) * look.width
+        names = zip(kind.row_names(len(row.grid), rules, mode), row.grid, strict=True)
+        named = kind.column_names(rules, mode)
+        # Above cells of two characters a name stands at the right, above wider ones where their letter is.
+        columns = "".join(f"{name:>2}" if look.width == 2 else name.ljust(look.width) for name in named)
+        board: list[list[tuple[str, str]]] = [[("   " + columns, "dim")]]
+        for name, cells in names:
+            board.append([(f"{name:>2} ", "dim"), *((self.glyph(cell, look), look.cells[cell].style) for cell in cells)])
+        blank = [(" " * (3 + width), "")]
+        room = max(20, self.console.width - 3 - width - 3)
         beside = [(part, style) for text, style in info for part in wrap(text, room, drop_whitespace=False) or [""]]
         for left, right in zip_longest(board, beside, fillvalue=None):
             self.line(*(left or blank), *([("   ", ""), right] if right else []))
 
-    def hand(self, row: TraceRow, rules: BlocksRules) -> list[tuple[str, str]]:
-        """The hand drawn beside the board: names, then shapes."""
-        columns: list[list[str]] = []
-        for slot, name in enumerate(row.hand, start=1):
-            title = f"{slot}: {name or 'none'}"
-            shape = rules.shapes[rules.shape_index[name]] if name else None
+    def panel(self, panel: Panel, kind: GameKind[Any, Any], rules: Rules) -> list[tuple[str, str]]:
+        """Pieces beside the board: labels, then shapes."""
+        look, columns = kind.look, list[list[str]]()
+        for label, name in panel.items:
             drawn = [
-                "".join(self.glyphs[CELL] if mask >> c & 1 else "  " for c in range(shape.width)) for mask in shape.rows
-            ] if shape else []  # fmt: skip
-            width = max(len(text) for text in [title, *drawn]) + 2
-            columns.append([text.ljust(width) for text in [title, *drawn, *[""] * 11]])
-        height = 1 + max(rules.shapes[rules.shape_index[name]].height if name else 0 for name in row.hand)
-        title = "hand before it: " if row.fault is not None else "hand: "
-        lines = [title + "".join(column[0] for column in columns)]
-        lines += [" " * len(title) + "".join(column[i] for column in columns) for i in range(1, height)]
+                "".join(" " * look.width if cell == EMPTY else self.glyph(cell, look) for cell in line)
+                for line in kind.drawing(name, rules)
+            ] if name and panel.drawn else []  # fmt: skip
+            width = max(len(text) for text in [label, *drawn]) + 2
+            columns.append([text.ljust(width) for text in [label, *drawn]])
+        height = max(map(len, columns), default=1)
+        blank = [" " * len(column[0]) for column in columns]
+        lines = [panel.short + "".join(column[0] for column in columns)]
+        lines += [
+            " " * len(panel.short)
+            + "".join(column[i] if i < len(column) else gap for column, gap in zip(columns, blank, strict=True))
+            for i in range(1, height)
+        ]
         return [(text.rstrip(), "") for text in lines]
 
 
@@ -167,28 +138,33 @@ def render_terminal(dispute: Dispute, console: Console, first: int | None = None
     out.line((f"{'':14}{'uploaded':>20}{'replayed':>20}", "dim"))
     for name, claim, found, same in claims(dispute):
         out.line((f"{name:14}{claim:>20}{found:>20}", ""), ("" if same is not False else "   differs", "bold red"))
-    if dispute.rules is None or (dispute.total == 0 and dispute.start() is None):
+    kind = dispute.kind
+    if kind is None or (dispute.total == 0 and dispute.start() is None):
         return
-    names = [f"{out.glyphs[kind]} {name}" for kind, name in CELL_NAMES.items() if kind not in _ILLEGAL_GLYPHS or verdict.fault]
+    names = [
+        f"{out.glyph(code, kind.look)} {cell.name}" for code, cell in kind.look.cells.items()
+        if cell.name and (verdict.fault or not cell.illegal)
+    ]  # fmt: skip
     out.line(("", ""))
-    out.line(("   ".join(names), "dim"))
+    out.legend(names)
     out.line(("", ""))
-    _print_moves(dispute, out, rows, dispute.rules, first)
+    _print_moves(dispute, out, rows, kind)
 
 
-def _print_moves(dispute: Dispute, out: _Terminal, rows: Iterator[TraceRow], rules: BlocksRules, asked: int | None) -> None:
+def _print_moves(dispute: Dispute, out: _Terminal, rows: Iterator[TraceRow], kind: GameKind[Any, Any]) -> None:
+    assert dispute.rules is not None
     start = dispute.start()
     shown: list[int] = []
     for row in rows:
-        if row.number == 1 and start is not None:
-            out.blocks(start.grid, [("Start of the game", "bold"), *out.hand(start, rules)])
+        steps = [row] if shown or row.number != 1 or start is None else [start, row]
+        for step in steps:
+            if step.wrong:
+                out.line((f">>> {wrong_words(dispute)}", "bold red"))
+            info = [(step.title, "bold red" if step.wrong else "bold"), *((text, "") for text in step.details)]
+            beside = [line for panel in step.panels for line in out.panel(panel, kind, dispute.rules)]
+            out.board(step, [*info, *beside], kind, dispute.rules, dispute.record.mode)
             out.line(("", ""))
         shown = [*shown[:1], row.number]
-        if row.wrong:
-            out.line((f">>> {wrong_words(dispute)}", "bold red"))
-        head, *rest = sentences(row)
-        out.blocks(row.grid, [(head, "bold red" if row.wrong else "bold"), *((text, "") for text in rest), *out.hand(row, rules)])
-        out.line(("", ""))
     if not shown:
         out.line((f"No move of that range was played: the log has {dispute.total:,}.", "bold"))
     elif shown[-1] - shown[0] + 1 < dispute.total:
@@ -206,12 +182,13 @@ def _range(dispute: Dispute, first: int | None, last: int | None, limit: int) ->
 def claims(dispute: Dispute) -> list[tuple[str, str, str, bool | None]]:
     """(name, uploaded, replayed, whether they agree or None where nothing was claimed or compared) for every result."""
     claim, found = dispute.verdict.claimed, dispute.verdict.replayed
+    numbers = [(name, key, f"{claim[key]:,}" if claim[key] is not None else "") for name, key in _NUMBERS if key in claim]
     if found is None:
-        return [(name, f"{claim[key]:,}", "not replayed", None) for name, key in _NUMBERS]
+        return [(name, shown, "not replayed", None) for name, key, shown in numbers]
     legal = dispute.verdict.fault is None
     out: list[tuple[str, str, str, bool | None]] = [
-        (name, f"{claim[key]:,}", f"{found[key]:,}", claim[key] == found[key] if legal or key == "moves" else None)
-        for name, key in _NUMBERS
+        (name, shown, f"{found[key]:,}", claim[key] == found[key] if shown and (legal or key == "moves") else None)
+        for name, key, shown in numbers
     ]
     if legal:
         same = not any(reason.code == "board_mismatch" for reason in dispute.verdict.reasons)
@@ -220,7 +197,7 @@ def claims(dispute: Dispute) -> list[tuple[str, str, str, bool | None]]:
     return out
 
 
-_NUMBERS = (("score", "score"), ("best combo", "best_combo"), ("moves", "moves"))
+_NUMBERS = (("score", "score"), ("best combo", "best_combo"), ("level", "level"), ("lines", "lines"), ("moves", "moves"))
 
 
 # --- As one page ---------------------------------------------------------------------------------------------------------
@@ -238,17 +215,31 @@ def render_html(dispute: Dispute, first: int | None = None, last: int | None = N
     start = dispute.start()
     if start is not None and (rows[0].number == 1 if rows else dispute.total == 0):
         rows.insert(0, start)
+    rows = _of_one_height(rows)
     opened = next((index for index, row in enumerate(rows) if row.wrong), len(rows) - 1)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    kind, mode, drawings = dispute.kind, dispute.record.mode, _drawings(dispute, rows)
+    shown = kind if kind is not None and dispute.rules is not None and kind.plays(dispute.rules, mode) else None
     page: str = environment.get_template("game.html.j2").render(
         game_id=visible(dispute.verdict.game_id), verdict=dispute.verdict.verdict, words=dispute.words(), claims=claims(dispute),
         about=_about(dispute.record), boards=_final_boards(dispute), rows=rows, opened=opened, total=dispute.total,
-        data=_page_data(dispute, rows, opened), wrong=wrong_words(dispute), multiplier=multiplier, caption=caption,
-        shapes=_drawings(dispute, rows), cell_names=CELL_NAMES, line_names=_line_names,
+        data=_page_data(dispute, rows, opened, drawings), wrong=wrong_words(dispute), drawings=drawings,
+        look=kind.look if kind else Look({}, ()), columns=shown.column_names(dispute.rules, mode) if shown else [],
+        row_names=(lambda height: shown.row_names(height, dispute.rules, mode)) if shown else None,
     )  # fmt: skip
     return page
+
+
+def _of_one_height(rows: list[TraceRow]) -> list[TraceRow]:
+    """Rows whose boards are all as high as the highest, empty rows at the top filling the others: a page has one board."""
+    height = max((len(row.grid) for row in rows), default=0)
+    return [
+        row if len(row.grid) == height
+        else replace(row, grid=(EMPTY * len(row.grid[0]),) * (height - len(row.grid)) + row.grid)
+        for row in rows
+    ]  # fmt: skip
 
 
 def _about(record: Record) -> list[tuple[str, str]]:
@@ -270,49 +261,46 @@ def _about(record: Record) -> list[tuple[str, str]]:
 
 def _final_boards(dispute: Dispute) -> list[dict[str, Any]]:
     """The uploaded and the replayed final board with the cells in which they differ; none without a replay."""
-    rules, replayed = dispute.rules, dispute.verdict.replayed
-    if rules is None or replayed is None:
+    kind, replayed, mode = dispute.kind, dispute.verdict.replayed, dispute.record.mode
+    if kind is None or dispute.rules is None or replayed is None or not kind.plays(dispute.rules, mode):
         return []
     claimed = str(dispute.verdict.claimed["board"])
-    found = parse_cells(replayed["board"], rules.width, rules.height, CELL)
-    differing = differing_cells(claimed, replayed["board"], rules)
-    try:
-        claim = parse_cells(claimed, rules.width, rules.height, CELL)
-    except BoardError:
-        claim = None
+    found = kind.cells(replayed["board"], dispute.rules, mode)
+    differing = kind.differing_cells(claimed, replayed["board"], dispute.rules, mode)
+    claim = None if differing is None else kind.cells(claimed, dispute.rules, mode)
     # A replay that stopped half way has no final board that the claim could be compared with.
-    marks = {(r, c) for r, c, _ in differing or []} if dispute.verdict.fault is None else set()
+    marks = {(cell.row, cell.column) for cell in differing or []} if dispute.verdict.fault is None else set()
+    # Rows that neither board uses are not worth their room.
+    top = min((kind.first_drawn_row(board) for board in (claim, found) if board), default=0)
     title = "Replayed" if dispute.verdict.fault is None else "Where the replay stopped"
     return [
-        {"title": "Uploaded", "grid": claim, "marks": marks, "text": visible(claimed)},
-        {"title": title, "grid": found, "marks": marks, "text": replayed["board"]},
+        {"title": "Uploaded", "grid": claim and claim[top:], "marks": {(r - top, c) for r, c in marks}, "text": visible(claimed)},
+        {"title": title, "grid": found[top:], "marks": {(r - top, c) for r, c in marks}, "text": replayed["board"]},
     ]
 
 
 def _drawings(dispute: Dispute, rows: list[TraceRow]) -> dict[str, list[str]]:
-    """The shapes that the page draws, by name, row by row."""
-    if dispute.rules is None:
+    """The pieces that the page draws, by name, row by row."""
+    if dispute.kind is None:
         return {}
-    used = {name for row in rows for name in (*row.hand, row.piece) if name}
-    return {
-        shape.name: ["".join(CELL if mask >> c & 1 else EMPTY for c in range(shape.width)) for mask in shape.rows]
-        for shape in dispute.rules.shapes
-        if shape.name in used
-    }
+    used = {name for row in rows for panel in row.panels for _, name in panel.items if name}
+    return {name: dispute.kind.drawing(name, dispute.rules) for name in sorted(used)}
 
 
-def _page_data(dispute: Dispute, rows: list[TraceRow], opened: int) -> dict[str, Any]:
+def _page_data(dispute: Dispute, rows: list[TraceRow], opened: int, drawings: dict[str, list[str]]) -> dict[str, Any]:
     """What the page's script steps through; the template escapes it as JSON within HTML."""
+    look = dispute.kind.look if dispute.kind else Look({}, ())
     return {
         "opened": opened,
-        "shapes": _drawings(dispute, rows),
-        "cells": CELL_NAMES,
+        "shapes": drawings,
+        "css": {code: cell.css for code, cell in look.cells.items()},
+        "signs": {code: cell.sign for code, cell in look.cells.items()},
         "wrong": wrong_words(dispute),
         "rows": [
             {
-                "n": row.number, "grid": "".join(row.grid), "hand": row.hand, "piece": row.piece, "wrong": row.wrong,
-                "fault": row.fault is not None, "say": caption(row),
-                "numbers": [f"{row.score:,}", f"+{row.gain:,}", row.lines, row.turn, row.streak, multiplier(row), row.best_combo],
+                "n": row.number, "place": row.place, "grid": "".join(row.grid), "wrong": row.wrong, "say": row.caption,
+                "panels": [{"title": panel.title, "items": panel.items} for panel in row.panels],
+                "numbers": [value for _, value in row.values],
             }
             for row in rows
         ],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from replay.errors import InputError, ReplayError
 from replay.lake import Lake
@@ -43,30 +45,47 @@ def _installation() -> list[Finding]:
     return findings
 
 
-def _engines_agree() -> Finding:
-    """Replay a small game with both engines."""
-    import numpy as np
+# A small game of each: log, mode, seed.
+_SAMPLES = {
+    "blocks": ("1a12e33a6", "daily", 1234567), "tetromino": ("x5dllh20ch3zdrh40", "marathon/3", 1234567),
+    "tetcolor": ("rrhh20xhh3zlhhllhh90", "duo/arcade/crazy/handicap", 7),
+}  # fmt: skip
 
-    from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
-    from engine.blocks.single import replay
-    from replay.challenges import load_challenges
+
+def _engines_agree() -> Finding:
+    """Replay a small game of each kind with both of its engines, under its newest rules."""
+    from replay.games import NAMES
     from replay.rulebook import load_rulebook
 
     rulebook = load_rulebook()
-    challenge = load_challenges(None, rulebook).find("blocks", "2026-10-31")
-    rules = rulebook.find("blocks", "1.2.0")
-    if challenge is None or rules is None:
-        return ("two engines", False, "the built-in rules or challenges lack 1.2.0 or 2026-10-31")
-    deal, log = challenge.deal(rules), "1a12e33a6"
-    single = replay(rules, deal, log, "daily")
+    same, words = True, []
+    for game in NAMES:
+        versions = rulebook.versions(game)
+        if not versions:
+            return ("two engines", False, f"the built-in rules lack {game}")
+        agree, found = _compare(game, rulebook.find(game, versions[-1]), *_SAMPLES[game])
+        same = same and agree
+        words.append(f"{game}: {found}")
+    return ("two engines", same, "; ".join(words))
+
+
+def _compare(game: str, rules: Any, log: str, mode: str, rng_seed: int) -> tuple[bool, str]:
+    """(whether the two engines agree about one game, what they gave)."""
+    import numpy as np
+
+    from engine.batch import BatchResult, TextColumn
+
+    single, batch = import_module(f"engine.{game}.single"), import_module(f"engine.{game}.batch")
+    deal = single.make_deal(rules, mode, rng_seed, "", "")
+    one = single.replay(rules, deal, log, mode)
     data = np.frombuffer(log.encode() + b"-", np.uint8)
     data.flags.writeable = False
     column = TextColumn(data, np.array([0]), np.array([len(log)]))
     board = TextColumn(data, np.array([len(log)]), np.array([len(log) + 1]))
-    result, zero = BatchResult.empty(1), np.zeros(1, np.int64)
-    BatchReplayer(rules, [deal], len(log)).replay(column, zero, zero, board, zero, result)
-    same = (int(result.score[0]), int(result.moves[0])) == (single.score, single.moves)
-    return ("two engines", same, f"{single.moves} moves, {single.score} and {int(result.score[0])} points")
+    many, zero = BatchResult.empty(1), np.zeros(1, np.int64)
+    batch.BatchReplayer(rules, [deal], [mode], len(log)).replay(column, zero, board, zero, many)
+    same = (int(many.score[0]), int(many.moves[0])) == (one.score, one.moves) and one.fault is None
+    return same, f"{one.moves} moves, {one.score} and {int(many.score[0])} points"
 
 
 def _lake(lake: Lake) -> list[Finding]:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from engine.blocks.batch import TextColumn
+from engine.batch import TextColumn
 from replay import scan_kernel as sk
 from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordAppender, RecordBatch, empty_batch, nation_table
 from replay.errors import InputError, MalformedRecord
-from replay.record import MAX_RECORD_BYTES, check_object, parse_json
+from replay.record import MAX_RECORD_BYTES, OPTIONAL_NAMES, check_object, parse_json
 
 CHUNK_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -207,7 +207,8 @@ def scan_chunk(chunk: Chunk) -> RecordBatch:
         starts, ends, numbers = (np.take(table, keep, axis=1) for table in (starts, ends, numbers))
     return RecordBatch(
         {name: TextColumn(data, starts[sk.COLUMN[name]], ends[sk.COLUMN[name]]) for name in TEXT_FIELDS},
-        {name: numbers[sk.COLUMN[name]] for name in NUMBER_FIELDS}, keep + 1, quarantined, count, received,
+        {name: numbers[sk.COLUMN[name]] for name in (*NUMBER_FIELDS, *OPTIONAL_NAMES)},
+        {name: starts[sk.COLUMN[name]] >= 0 for name in OPTIONAL_NAMES}, keep + 1, quarantined, count, received,
     )  # fmt: skip
 
 

@@ -10,12 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.blocks.batch import TextColumn
+from engine.batch import TextColumn
 from engine.compiled import jit
 from replay import scan_kernel as sk
-from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, empty_batch, nation_table
+from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, Truths, empty_batch, nation_table
 from replay.errors import DamagedInput, InputError, MalformedRecord, first_line
-from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TIME, check_object, format_time, parse_time
+from replay.record import (
+    FIELDS,
+    INTEGER,
+    MAX_RECORD_BYTES,
+    OPTIONAL_NAMES,
+    TIME,
+    check_object,
+    format_time,
+    parse_time,
+)
 
 _jit = jit(sk)
 
@@ -42,6 +51,13 @@ def _check_rows(  # type: ignore[no-untyped-def]
                 kind, kind_starts[row], kind_ends[row], nation, nation_starts[row], nation_ends[row],
                 game, game_starts[row], game_ends[row], started[row], finished[row], uploaded[row], nations,
             )  # fmt: skip
+
+
+@_jit
+def _mark_claiming(data, starts, ends, claiming):  # type: ignore[no-untyped-def]
+    """Rows of the games that have optional fields."""
+    for row in range(len(starts)):
+        claiming[row] = starts[row] >= 0 and sk.has_optional_fields(data, starts[row], ends[row])
 
 
 @_jit
@@ -72,7 +88,7 @@ def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa
     Raises DamagedInput when the file is none, or is damaged behind its footer.
     """
     file = open_parquet(path)
-    columns = [name for name in FIELDS if name in file.schema_arrow.names]
+    columns = [name for name in (*FIELDS, *OPTIONAL_NAMES) if name in file.schema_arrow.names]
     groups = list(range(file.metadata.num_row_groups)) if row_groups is None else row_groups
     batches = file.iter_batches(batch_size=_batch_rows(file.metadata, groups), row_groups=groups, columns=columns)
     while True:
@@ -99,7 +115,8 @@ def scan_batch(batch: pa.RecordBatch) -> RecordBatch:
     texts: dict[str, TextColumn] = {}
     numbers: dict[str, Ints] = {}
     # Types belong to the column, so one wrong type sends every row to the careful way, which names the field.
-    usable = all(batch.schema.names.count(name) == 1 for name in FIELDS)
+    names = batch.schema.names
+    usable = all(names.count(name) == 1 for name in FIELDS) and all(names.count(name) <= 1 for name in OPTIONAL_NAMES)
     for name, kind in FIELDS.items() if usable else ():
         column = batch.column(name)
         if kind == INTEGER:
@@ -123,7 +140,31 @@ def scan_batch(batch: pa.RecordBatch) -> RecordBatch:
     )  # fmt: skip
     size = sum(texts[name].ends - texts[name].starts for name in TEXT_FIELDS)
     fine &= size < sk.MAX_PLAIN_BYTES
-    return _finish(batch, texts, numbers, fine)
+    given = _take_optional(batch, game, numbers, fine)
+    return _finish(batch, texts, numbers, given, fine)
+
+
+def _take_optional(batch: pa.RecordBatch, game: TextColumn, numbers: dict[str, Ints], fine: np.ndarray) -> dict[str, Truths]:
+    """The optional fields, of the rows whose game has them: in other games they are extra columns and mean nothing."""
+    rows = batch.num_rows
+    given: dict[str, Truths] = {}
+    claiming = np.zeros(rows, np.bool_)
+    if set(OPTIONAL_NAMES) & set(batch.schema.names):
+        _mark_claiming(game.data, game.starts, game.ends, claiming)
+    for name in OPTIONAL_NAMES:
+        given[name], numbers[name] = np.zeros(rows, np.bool_), np.zeros(rows, np.int64)
+        if name not in batch.schema.names:
+            continue
+        column = batch.column(name)
+        given[name] = claiming & column.is_valid().to_numpy(zero_copy_only=False)
+        plain = np.ones(rows, np.bool_)
+        if _take_integers(name, column, numbers, plain):
+            # A null claims nothing; what is not plain besides is beyond 64 bits.
+            fine &= plain | ~given[name]
+            numbers[name][~given[name]] = 0
+        else:
+            fine &= ~given[name]
+    return given
 
 
 def _take_integers(name: str, column: pa.Array, numbers: dict[str, Ints], fine: np.ndarray) -> bool:
@@ -186,7 +227,9 @@ def text_column(column: pa.Array) -> TextColumn:
     return TextColumn(raw, starts, ends)
 
 
-def _finish(batch: pa.RecordBatch, texts: dict[str, TextColumn], numbers: dict[str, Ints], fine: np.ndarray) -> RecordBatch:
+def _finish(
+    batch: pa.RecordBatch, texts: dict[str, TextColumn], numbers: dict[str, Ints], given: dict[str, Truths], fine: np.ndarray
+) -> RecordBatch:
     """Judge the rows that are not plainly fine one by one; their texts stay where they are, times may be filled in."""
     quarantined: list[Quarantined] = []
     for row in np.flatnonzero(~fine):
@@ -198,12 +241,16 @@ def _finish(batch: pa.RecordBatch, texts: dict[str, TextColumn], numbers: dict[s
         fine[row] = True
         for name in NUMBER_FIELDS:
             numbers[name][row] = getattr(record, name)
+        for name in OPTIONAL_NAMES:
+            value = getattr(record, name)
+            given[name][row], numbers[name][row] = value is not None, value or 0
     keep = np.flatnonzero(fine)
     if len(keep) != batch.num_rows:
         texts = {name: TextColumn(c.data, c.starts[keep], c.ends[keep]) for name, c in texts.items()}
         numbers = {name: values[keep] for name, values in numbers.items()}
+        given = {name: values[keep] for name, values in given.items()}
     picked = {name: texts[name] for name in TEXT_FIELDS}
-    return RecordBatch(picked, numbers, keep + 1, quarantined, batch.num_rows, batch.num_rows)
+    return RecordBatch(picked, numbers, given, keep + 1, quarantined, batch.num_rows, batch.num_rows)
 
 
 def _all_careful(batch: pa.RecordBatch) -> RecordBatch:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from engine.blocks import notation
 from engine.board import BoardError
+from replay.games import kind_of
+from replay.record import OPTIONAL_FIELDS
 from replay.rulebook import Rulebook
+from replay.verdict import NUMBER_CLAIMS
 
 
 def verdict_json(row: dict[str, Any], rulebook: Rulebook) -> dict[str, Any]:
     """The object that ``replay verify --json`` prints for a verdict row, with its source behind the design's keys."""
     replayed = None
+    more = OPTIONAL_FIELDS.get(row["game"], ())
     if row["replayed_score"] is not None:
         replayed = {
             "score": row["replayed_score"], "best_combo": row["replayed_best_combo"], "board": _replayed_board(row, rulebook),
-            "moves": row["moves"], "finished": row["finished"],
+            "moves": row["moves"], "finished": row["finished"], **{name: row[f"replayed_{name}"] for name in more},
         }  # fmt: skip
     fault = None
     if row["fault_kind"] is not None:
@@ -28,7 +31,7 @@ def verdict_json(row: dict[str, Any], rulebook: Rulebook) -> dict[str, Any]:
         "suspicions": list(row["suspicions"]),
         "claimed": {
             "score": row["score"], "best_combo": row["best_combo"], "board": row["final_board"], "moves": row["moves_received"],
-            "finished": None,
+            "finished": None, **{name: row[name] for name in more},
         },
         "replayed": replayed,
         "fault": fault,
@@ -51,7 +54,7 @@ def _replayed_board(row: dict[str, Any], rulebook: Rulebook) -> str:
     if rules is None:
         return str(row["final_board"])
     try:
-        return notation.board_text(notation.board_rows(row["final_board"], rules), rules.width)
+        return kind_of(row["game"]).canonical_board(row["final_board"], rules, row["mode"])
     except BoardError:
         # Not to be met: a claim that cannot be read never equals a replay.
         return str(row["final_board"])
@@ -77,7 +80,7 @@ def short_reason(reason: dict[str, Any]) -> str:
     """A reason in a few words for a table: ``score_mismatch: 1,200 claimed, 980 found, from move 12``."""
     claimed, found = (f"{v:,}" if isinstance(v, int) else str(v) for v in (reason["claimed"], reason["found"]))
     code = reason["code"]
-    if code in ("score_mismatch", "combo_mismatch"):
+    if code in NUMBER_CLAIMS.values():
         text = f"{code}: {claimed} claimed, {found} found"
     elif code == "board_mismatch":
         # Two boards fill a table; `replay game` draws them.

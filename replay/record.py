@@ -30,6 +30,9 @@ FIELDS: dict[str, str] = {
     "uploaded_at": TIME, "moves": TEXT, "score": INTEGER, "best_combo": INTEGER, "final_board": TEXT,
 }  # fmt: skip
 GAMES = ("blocks", "tetromino", "tetcolor")
+# Fields that a record of these games may carry besides: integers or null.  In other games they are unknown extra fields.
+OPTIONAL_FIELDS: dict[str, tuple[str, ...]] = {"tetromino": ("level", "lines")}
+OPTIONAL_NAMES = tuple(dict.fromkeys(name for names in OPTIONAL_FIELDS.values() for name in names))
 PLAYER_KINDS = ("human", "ai")
 
 # The offset must be UTC; a fraction has one to nine digits and is cut to microseconds.
@@ -45,7 +48,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One uploaded game; times are microseconds since 1970-01-01T00:00:00Z, ``nation`` None or an ISO 3166-1 alpha-2 code."""
+    """One uploaded game; times are microseconds since 1970-01-01T00:00:00Z, ``nation`` None or an ISO 3166-1 alpha-2 code.
+
+    ``level`` and ``lines`` are claims that only some games have (OPTIONAL_FIELDS), None where nothing was claimed.
+    """
 
     game_id: str
     game: str
@@ -65,6 +71,8 @@ class Record:
     score: int
     best_combo: int
     final_board: str
+    level: int | None = None
+    lines: int | None = None
 
 
 @cache
@@ -161,7 +169,10 @@ def parse_json(line: bytes) -> dict[str, Any]:
 
 
 def check_object(found: dict[str, Any]) -> Record:
-    """A parsed object as a Record; unknown extra fields are ignored.  Raises MalformedRecord naming the field and its value."""
+    """A parsed object as a Record; unknown extra fields are ignored.  Raises MalformedRecord naming the field and its value.
+
+    An optional field of the record's game may be missing or null; anything else in it must be an integer.
+    """
     values: dict[str, Any] = {}
     for name, kind in FIELDS.items():
         if name not in found:
@@ -176,15 +187,18 @@ def check_object(found: dict[str, Any]) -> Record:
     for name, kind in FIELDS.items():
         if kind == TIME:
             values[name] = _check_time(name, values[name])
+    for name in OPTIONAL_FIELDS.get(values["game"], ()):
+        value = found.get(name)
+        values[name] = None if value is None else _check_integer(name, value, " or null")
     record = Record(**values)
     _check_values(record)
     return record
 
 
-def _check_integer(name: str, value: Any) -> int:
+def _check_integer(name: str, value: Any, or_else: str = "") -> int:
     # type() and not isinstance(): true is no number here.
     if type(value) is not int:
-        raise MalformedRecord("wrong_type", f"field {name} is {_shown(value)}, it must be a JSON integer")
+        raise MalformedRecord("wrong_type", f"field {name} is {_shown(value)}, it must be a JSON integer{or_else}")
     if not -(2**63) <= value < 2**63:
         raise MalformedRecord("wrong_type", f"field {name} is {value}, it must fit into 64 bits")
     return value

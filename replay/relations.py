@@ -28,8 +28,8 @@ RELATIONAL_SUSPICIONS = ("copied_log",)
 # What resolve_uploads.sql reads of an upload.
 UPLOAD_COLUMNS = (
     "game_id", "game", "mode", "rules", "challenge", "player_id", "player_kind", "nation", "attempt", "platform", "app_version",
-    "started_at", "finished_at", "uploaded_at", "score", "best_combo", "final_board", "log_hash_low", "log_hash_high",
-    "upload_key", "attempt_key", "log_key", "source_file", "source_line",
+    "started_at", "finished_at", "uploaded_at", "score", "best_combo", "level", "lines", "final_board", "log_hash_low",
+    "log_hash_high", "upload_key", "attempt_key", "log_key", "source_file", "source_line",
 )  # fmt: skip
 KEY_COLUMNS = ("upload_key", "attempt_key", "log_key")
 _EPOCH = datetime(1970, 1, 1)

@@ -13,25 +13,39 @@ from typing import Any
 import numpy as np
 
 from engine.compiled import CONFIG, borrowed, borrowed_uncompiled, jit
-from replay.record import CLOCK_SKEW_US, FIELDS, INTEGER, MAX_RECORD_BYTES, MAX_TOKENS, TEXT, TIME
+from replay.record import (
+    CLOCK_SKEW_US,
+    FIELDS,
+    GAMES,
+    INTEGER,
+    MAX_RECORD_BYTES,
+    MAX_TOKENS,
+    OPTIONAL_FIELDS,
+    OPTIONAL_NAMES,
+    TEXT,
+    TIME,
+)
 
 _jit = jit()
 _borrowed: Any = borrowed_uncompiled if CONFIG.DISABLE_JIT else borrowed
 
-FIELD_NAMES = tuple(FIELDS)
+# The optional fields stand behind the others.
+FIELD_NAMES = (*FIELDS, *OPTIONAL_NAMES)
 N_FIELDS = len(FIELD_NAMES)
 COLUMN = {name: index for index, name in enumerate(FIELD_NAMES)}
 SCAN_OK, SCAN_CAREFUL, SCAN_BLANK = 0, 1, 2
 
 _TEXT, _INTEGER, _TIME = 0, 1, 2
-_KIND = np.array([{TEXT: _TEXT, INTEGER: _INTEGER, TIME: _TIME}[kind] for kind in FIELDS.values()], np.int64)
+_KINDS = [{TEXT: _TEXT, INTEGER: _INTEGER, TIME: _TIME}[kind] for kind in FIELDS.values()] + [_INTEGER] * len(OPTIONAL_NAMES)
+_KIND = np.array(_KINDS, np.int64)
 # A key is compared as two little-endian words, padded with zeros, and its length; none is longer than 16 bytes.
 _KEY_LOW = np.array([int.from_bytes(name.encode()[:8], "little") for name in FIELD_NAMES], np.uint64)
 _KEY_HIGH = np.array([int.from_bytes(name.encode()[8:], "little") for name in FIELD_NAMES], np.uint64)
 _KEY_SIZE = np.array([len(name) for name in FIELD_NAMES], np.int64)
 _C_GAME, _C_KIND, _C_NATION = COLUMN["game"], COLUMN["player_kind"], COLUMN["nation"]
 _C_STARTED, _C_FINISHED, _C_UPLOADED = COLUMN["started_at"], COLUMN["finished_at"], COLUMN["uploaded_at"]
-_ALL_FIELDS = (1 << N_FIELDS) - 1
+N_REQUIRED = len(FIELDS)
+_REQUIRED = (1 << N_REQUIRED) - 1
 # Words of eight bytes are read up to two past a key's first byte.
 PADDING = 16
 # Extra fields whose keys can be compared with each other for duplicates; a line with more goes the careful way.
@@ -50,7 +64,10 @@ def _pack(names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     return np.frombuffer("".join(names).encode(), np.uint8), np.cumsum([len(n) for n in names]).astype(np.int64)
 
 
-_GAME_BYTES, _GAME_ENDS = _pack(("blocks", "tetromino", "tetcolor"))
+_GAME_BYTES, _GAME_ENDS = _pack(GAMES)
+# Each game that has an optional field has them all, so that one look at the game tells.
+assert all(names == OPTIONAL_NAMES for names in OPTIONAL_FIELDS.values())
+_CLAIMING_BYTES, _CLAIMING_ENDS = _pack(tuple(OPTIONAL_FIELDS))
 _KIND_BYTES, _KIND_ENDS = _pack(("human", "ai"))
 
 
@@ -73,6 +90,12 @@ def is_one_of(data, start, end, table, ends):
             return True
         first = ends[index]
     return False
+
+
+@_jit
+def has_optional_fields(data, start, end):
+    """Whether ``data[start:end]`` names a game whose records may carry the optional fields."""
+    return is_one_of(data, start, end, _CLAIMING_BYTES, _CLAIMING_ENDS)
 
 
 @_jit
@@ -260,6 +283,10 @@ def _scan_value(data, pos, end, field, line):
         return -1
     kind = _KIND[field]
     if kind == _INTEGER:
+        if field >= N_REQUIRED:
+            if data[pos] == 110 and _skip_plain_value(data, pos, end) == pos + 4:
+                return pos + 4
+            line[3 * field] = pos
         stop = _integer_end(data, pos, end)
         if stop < 0:
             return -1
@@ -295,6 +322,8 @@ def _scan_line(data, pos, end, line, order, extras):
     if pos >= end or data[pos] != 123:
         return -1
     pos += 1
+    for field in range(N_REQUIRED, N_FIELDS):
+        line[3 * field], line[3 * field + 2] = -1, 0
     found = extra = key_number = 0
     while True:
         pos = _skip_space(data, pos, end)
@@ -334,8 +363,12 @@ def _scan_line(data, pos, end, line, order, extras):
             return -1
         pos += 1
     stop = _skip_space(data, pos + 1, end)
-    if (stop < end and data[stop] != 10) or found != _ALL_FIELDS:
+    if (stop < end and data[stop] != 10) or (found & _REQUIRED) != _REQUIRED:
         return -1
+    if found != _REQUIRED and not has_optional_fields(data, line[3 * _C_GAME], line[3 * _C_GAME + 1]):
+        # To this game they are extra fields, which mean nothing.
+        for field in range(N_REQUIRED, N_FIELDS):
+            line[3 * field], line[3 * field + 2] = -1, 0
     return stop
 
 
@@ -361,7 +394,8 @@ def _scan_lines(data, size, nations, order, extras, line, line_start, line_end, 
     """Scan the whole lines in ``data[:size]``; behind them ``data`` has PADDING bytes that may be read and mean nothing.
 
     Outputs, one entry a line: ``line_start``, ``line_end`` (without the line feed), ``status`` SCAN_*; and by field and line:
-    ``starts``, ``ends`` (bytes of texts, -1 for a null nation) and ``numbers`` (integers, and times in microseconds).
+    ``starts``, ``ends`` (bytes of texts, -1 for a null nation and an optional field that is not given) and ``numbers`` (integers,
+    and times in microseconds).
     """
     order, extras, line = _borrowed(order), _borrowed(extras), _borrowed(line)
     data, nations = _borrowed(data), _borrowed(nations)

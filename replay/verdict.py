@@ -6,34 +6,40 @@ Imports neither numba, numpy, duckdb nor anything that draws, so that one disput
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engine.blocks import kernel as k
-from engine.blocks.notation import CONTINUE, token
-from engine.blocks.single import Deal, Game
-from engine.outcome import APPLIED, BOARD_EQUAL, Fault, Outcome
+from engine.outcome import BOARD_EQUAL, Fault, Outcome
 from replay.errors import MalformedRecord
-from replay.record import Record, count_tokens
+from replay.games import kind_of
+from replay.games.kind import Bound, Play
+from replay.record import OPTIONAL_FIELDS, Record, count_tokens
 
 if TYPE_CHECKING:
-    from engine.blocks.rules import BlocksRules
     from replay.challenges import Challenge, ChallengeTable
+    from replay.games.kind import Rules
     from replay.rulebook import Rulebook
 
 VERDICTS = ("verified", "flagged", "copy", "quarantined")
 REASON_CODES = (
-    "score_mismatch", "combo_mismatch", "board_mismatch", "illegal_move", "impossible_score", "unknown_rules",
-    "unknown_challenge", "attempt_limit", "duplicate_attempt", "outside_challenge_day", "conflicting_upload", "truncated_log",
+    "score_mismatch", "combo_mismatch", "board_mismatch", "level_mismatch", "lines_mismatch", "illegal_move", "impossible_score",
+    "unknown_rules", "unknown_challenge", "attempt_limit", "duplicate_attempt", "outside_challenge_day", "conflicting_upload",
+    "truncated_log",
 )  # fmt: skip
+# The claimed numbers, in the order of their reasons; level and lines are claimed in some games only, and there if they like.
+NUMBER_CLAIMS = {
+    "score": "score_mismatch", "best_combo": "combo_mismatch", "level": "level_mismatch", "lines": "lines_mismatch",
+}  # fmt: skip
 # The reason of a quarantined game: the challenge cannot be played as it is listed, which no player answers for.
 CHALLENGE_CODE = "challenge"
 SUSPICION_CODES = ("copied_log", "superhuman_pace", "unfinished")
 
 # A line for every change after which the same records may give other verdict rows; the last one's number is the version.
-PROCESSING_HISTORY = ((1, "first verdicts of the block puzzle"),)
+PROCESSING_HISTORY = (
+    (1, "first verdicts of the block puzzle"),
+    (2, "several games: columns of claimed and replayed level and lines, games of tetromino and tetcolor are replayed"),
+)
 PROCESSING_VERSION = PROCESSING_HISTORY[-1][0]
 
 ATTEMPTS = (1, 2, 3)
@@ -76,9 +82,10 @@ class Reason:
 class Verdict:
     """The verdict on one game.
 
-    ``claimed`` and ``replayed`` are {score, best_combo, board, moves, finished}; ``replayed`` is None when nothing could be
-    replayed.  ``uncounted`` says why even a verified game stays out of the standings (see ``uncounted``), () if it does not;
-    it and ``mode`` are for people and not in the JSON.
+    ``claimed`` and ``replayed`` are {score, best_combo, board, moves, finished}, and {level, lines} in a game that has them (None
+    where they were not claimed); ``replayed`` is None when nothing could be replayed.  ``uncounted`` says why even a verified
+    game stays out of the standings (see ``uncounted``), () if it does not; it, ``mode`` and ``game`` are for people and not in
+    the JSON.
     """
 
     game_id: str
@@ -94,6 +101,7 @@ class Verdict:
     copy_of: str | None = None
     mode: str = ""
     uncounted: tuple[str, ...] = ()
+    game: str = ""
 
     @property
     def counted(self) -> bool:
@@ -134,59 +142,60 @@ def judge(record: Record, rulebook: Rulebook, challenges: ChallengeTable, settin
     """
     rules = rulebook.find(record.game, record.rules)
     challenge = challenges.find(record.game, record.challenge)
-    if rules is not None and record.mode not in rules.continues:
+    if rules is not None and not rules.has_mode(record.mode):
         raise MalformedRecord(
             "wrong_value",
             f"game {record.game_id!r}: mode {record.mode!r} is none of rules {rules.version}, it must be one of "
-            f"{', '.join(rules.continues)}",
+            f"{kind_of(record.game).mode_words(rules)}",
         )
     tokens = count_tokens(record.game, record.moves)
-    # The pace is that of the block puzzle's placements; a game without any rules file may be played in much quicker inputs.
-    fast = bool(rulebook.versions(record.game)) and too_fast(record, tokens, settings)
+    # Without any rules file nobody knows how quickly the game may be played.
+    paced = bool(rulebook.versions(record.game)) and kind_of(record.game).judges_pace
+    fast = paced and too_fast(record, tokens, settings)
     verdict = Verdict(
         game_id=record.game_id, verdict="verified", reasons=(), suspicions=("superhuman_pace",) if fast else (), evidence=None,
         claimed={
             "score": record.score, "best_combo": record.best_combo, "board": record.final_board, "moves": tokens,
-            "finished": None,
+            "finished": None, **{name: getattr(record, name) for name in OPTIONAL_FIELDS.get(record.game, ())},
         },
         replayed=None, fault=None, rules=record.rules, challenge=record.challenge, mode=record.mode,
-        uncounted=uncounted(record, challenge),
+        uncounted=uncounted(record, challenge), game=record.game,
     )  # fmt: skip
     if rules is None or challenge is None:
         return replace(verdict, verdict="flagged", reasons=_unknown(record, rulebook, rules, challenge))
     try:
-        deal = challenge.deal(rules)
+        deal = challenge.deal(rules, record.mode)
     except ValueError as error:
         return _quarantined(verdict, Reason(CHALLENGE_CODE, record.rules, str(error), None))
     return _judge_replay(verdict, record, rules, challenge, deal, rulebook)
 
 
-def _judge_replay(
-    verdict: Verdict, record: Record, rules: BlocksRules, challenge: Challenge, deal: Deal, rulebook: Rulebook
-) -> Verdict:
-    log = log_bytes(record.moves)
-    play = play_through(rules, deal, log, rules.continues[record.mode])
+def _judge_replay(verdict: Verdict, record: Record, rules: Rules, challenge: Challenge, deal: Any, rulebook: Rulebook) -> Verdict:
+    log, kind = log_bytes(record.moves), kind_of(record.game)
+    play = kind.play_through(rules, deal, log, record.mode)
     outcome = play.outcome
-    verdict = replace(verdict, replayed=_outcome_json(outcome), fault=outcome.fault)
+    verdict = replace(verdict, replayed=_outcome_json(outcome, record.game), fault=outcome.fault)
     if outcome.fault is not None and outcome.fault.kind == "deal_exhausted":
-        found = f"the challenge lists only {len(deal.pieces or ())} pieces"
         at = outcome.fault.move
-        return _quarantined(verdict, Reason(CHALLENGE_CODE, token_at(log, at), found, at, token_at(log, at)))
+        written = kind.token_at(log, at)
+        return _quarantined(verdict, Reason(CHALLENGE_CODE, written, kind.exhausted_words(deal), at, written))
     evidence: dict[str, Any] = {}
     if outcome.fault is not None:
-        written = token_at(log, outcome.fault.move)
+        written = kind.token_at(log, outcome.fault.move)
         found = f"{outcome.fault.kind}: {outcome.fault.text}"
         wrong = [Reason("illegal_move", written, found, outcome.fault.move, written)]
     else:
-        wrong = _mismatches(record, rules, play, log)
-        if wrong and not outcome.finished and play.game.completes(record.score, record.best_combo, record.final_board):
+        wrong = _mismatches(record, play, log)
+        missing = kind.missing_moves(play.game, record) if wrong and not outcome.finished else []
+        if missing:
             wrong.append(Reason("truncated_log", outcome.moves + 1, outcome.moves, outcome.moves))
-            evidence["missing_moves"] = missing_moves(play.game, record)
+            evidence["missing_moves"] = missing
     if wrong:
         agree = rules_that_agree(record, rulebook, challenge)
         if agree:
             evidence["rules_that_agree"] = agree
-    reasons = in_order([*wrong, *_impossible(record, rules), *_out_of_bounds(record, challenge, verdict.uncounted)])
+    beyond = _impossible(record, kind.bounds(rules, deal, log, record.mode))
+    reasons = in_order([*wrong, *beyond, *_out_of_bounds(record, challenge, verdict.uncounted)])
     unfinished = ("unfinished",) if not wrong and not outcome.finished else ()
     return replace(
         verdict, verdict="flagged" if reasons else "verified", reasons=reasons, evidence=evidence or None,
@@ -199,90 +208,44 @@ def _quarantined(verdict: Verdict, reason: Reason) -> Verdict:
     return replace(verdict, verdict="quarantined", reasons=(reason,), suspicions=())
 
 
-def _outcome_json(outcome: Outcome) -> dict[str, Any]:
+def _outcome_json(outcome: Outcome, game: str) -> dict[str, Any]:
     return {
         "score": outcome.score, "best_combo": outcome.best_combo, "board": outcome.board, "moves": outcome.moves,
-        "finished": outcome.finished,
+        "finished": outcome.finished, **{name: getattr(outcome, name) for name in OPTIONAL_FIELDS.get(game, ())},
     }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Play:
-    """A log played to its end or first fault, with the running numbers after each applied token."""
+def first_disagreement(claim: int, final: int, running: Sequence[int], reach: Sequence[int]) -> int | None:
+    """The first token from which a claimed number cannot agree with a fault-free replay that ends at ``final``; None if it does.
 
-    game: Game
-    outcome: Outcome
-    scores: list[int]
-    bests: list[int]
-    placements: list[int]
-
-
-def play_through(rules: BlocksRules, deal: Deal, log: bytes, continues: int) -> Play:
-    """Play a log; ``placements`` counts the placements so far, which a continue does not add to."""
-    game = Game(rules, deal, log, continues)
-    scores: list[int] = []
-    bests: list[int] = []
-    placements: list[int] = []
-    while game.step() == APPLIED:
-        scores.append(game.st[k.ST_SCORE])
-        bests.append(game.st[k.ST_BEST])
-        placements.append(game.st[k.ST_MOVES] - game.st[k.ST_CONTINUES])
-    return Play(game, game.outcome(), scores, bests, placements)
-
-
-def first_disagreement(
-    claimed: tuple[int, int, bool],
-    scores: Sequence[int],
-    bests: Sequence[int],
-    placements: Sequence[int],
-    max_placement: int,
-    max_lines: int,
-) -> tuple[int | None, int | None, int | None]:
-    """The first token from which score, best combo and board cannot agree with a fault-free replay; None where they do.
-
-    ``claimed`` is (score, best combo, whether the board agrees); the sequences are the running values after each token, of
-    equal length.  No token can be named in an empty log: all None.
-
-    A score parts after the first token that leaves it above the claim, or so far below it that every placement left, at
-    ``max_placement`` each, could not make it up.  A combo parts once it is above the claim, at the first token when the claim
-    is above ``max_lines``, else at the last.  A board parts at the last token: nothing earlier was claimed.
+    ``running`` are the number's values after each token, which never fall, and ``reach`` the largest that it can still come to
+    from there.  They part after the first token that leaves the number above the claim, or so far below it that nothing that is
+    left could make it up; at the last one when only the end tells.  No token can be named in an empty log: None.
     """
-    if not scores:
-        return None, None, None
-    score, best_combo, board_agrees = claimed
-    last = len(scores) - 1
-    at_score = next(
-        (
-            i for i in range(last + 1)
-            if scores[i] > score or scores[i] + max_placement * (placements[last] - placements[i]) < score
-        ),
-        None,
-    )  # fmt: skip
-    at_combo = next((i for i in range(last + 1) if bests[i] > best_combo), None)
-    if at_combo is None and bests[last] != best_combo:
-        at_combo = 0 if best_combo > max_lines else last
-    return at_score, at_combo, None if board_agrees else last
+    if claim == final or not running:
+        return None
+    beyond = (at for at, (value, most) in enumerate(zip(running, reach, strict=True)) if value > claim or most < claim)
+    return next(beyond, len(running) - 1)
 
 
-def _mismatches(record: Record, rules: BlocksRules, play: Play, log: bytes) -> list[Reason]:
+def _mismatches(record: Record, play: Play, log: bytes) -> list[Reason]:
     """Each claim checked on its own; the board by the cells that it means."""
-    outcome = play.outcome
-    board_agrees = play.game.board_equals(record.final_board) == BOARD_EQUAL
-    at_score, at_combo, at_board = first_disagreement(
-        (record.score, record.best_combo, board_agrees), play.scores, play.bests, play.placements, rules.max_placement,
-        rules.max_lines,
-    )  # fmt: skip
     wrong: list[tuple[str, int | str, int | str, int | None]] = []
-    if record.score != outcome.score:
-        wrong.append(("score_mismatch", record.score, outcome.score, at_score))
-    if record.best_combo != outcome.best_combo:
-        wrong.append(("combo_mismatch", record.best_combo, outcome.best_combo, at_combo))
-    if not board_agrees:
-        wrong.append(("board_mismatch", record.final_board, outcome.board, at_board))
+    for name, code in NUMBER_CLAIMS.items():
+        claim, final = getattr(record, name), getattr(play.outcome, name)
+        # A level or a number of lines that nobody claimed cannot be wrong.
+        if claim is not None and claim != final:
+            at = first_disagreement(claim, final, play.running[name], play.reach[name])
+            wrong.append((code, claim, final, at))
+    if play.game.board_equals(record.final_board) != BOARD_EQUAL:
+        # Nothing earlier was claimed than how it ended.
+        at = play.outcome.moves - 1 if play.outcome.moves else None
+        wrong.append(("board_mismatch", record.final_board, play.outcome.board, at))
+    token_at = kind_of(record.game).token_at
     return [Reason(code, claim, found, at, None if at is None else token_at(log, at)) for code, claim, found, at in wrong]
 
 
-def _unknown(record: Record, rulebook: Rulebook, rules: BlocksRules | None, challenge: Challenge | None) -> tuple[Reason, ...]:
+def _unknown(record: Record, rulebook: Rulebook, rules: Rules | None, challenge: Challenge | None) -> tuple[Reason, ...]:
     reasons = []
     if rules is None:
         known = ", ".join(rulebook.versions(record.game)) or "none"
@@ -292,19 +255,17 @@ def _unknown(record: Record, rulebook: Rulebook, rules: BlocksRules | None, chal
     return tuple(reasons)
 
 
-def _impossible(record: Record, rules: BlocksRules) -> list[Reason]:
-    """Claims that no log of this length can earn.  One reason for both numbers: ``claimed`` is the first that is beyond."""
-    placements = count_tokens(record.game, record.moves) - record.moves.count(CONTINUE)
-    most = rules.max_placement * placements
+def _impossible(record: Record, bounds: dict[str, Bound]) -> list[Reason]:
+    """Claims that no log of these tokens can earn.  One reason for all numbers: ``claimed`` is the first that is beyond."""
     beyond: list[tuple[int, str]] = []
-    if record.score < 0:
-        beyond.append((record.score, "score at least 0"))
-    elif record.score > most:
-        beyond.append((record.score, f"score at most {most} ({placements} placements x {rules.max_placement})"))
-    if record.best_combo < 0:
-        beyond.append((record.best_combo, "best_combo at least 0"))
-    elif record.best_combo > rules.max_lines:
-        beyond.append((record.best_combo, f"best_combo at most {rules.max_lines}"))
+    for name, bound in bounds.items():
+        claim = getattr(record, name)
+        if claim is None:
+            continue
+        if claim < bound.least:
+            beyond.append((claim, f"{name} at least {bound.least}"))
+        elif claim > bound.most:
+            beyond.append((claim, f"{name} at most {bound.most}" + (f" ({bound.why})" if bound.why else "")))
     if not beyond:
         return []
     return [Reason("impossible_score", beyond[0][0], "; ".join(bound for _, bound in beyond), None)]
@@ -356,46 +317,23 @@ def _out_of_bounds(record: Record, challenge: Challenge, why_uncounted: tuple[st
 
 
 def rules_that_agree(record: Record, rulebook: Rulebook, challenge: Challenge) -> list[str]:
-    """The other known versions under which the log is legal and all three claims come out, oldest first."""
-    agree = []
+    """The other known versions under which the log is legal and all claims come out, oldest first."""
+    agree, kind = [], kind_of(record.game)
     for version in rulebook.versions(record.game):
         rules = rulebook.find(record.game, version)
-        if version == record.rules or rules is None or record.mode not in rules.continues:
+        if version == record.rules or rules is None or not rules.has_mode(record.mode):
             continue
         try:
-            deal = challenge.deal(rules)
+            deal = challenge.deal(rules, record.mode)
         except ValueError:
             # The challenge cannot be dealt under that version, so it reproduces nothing.
             continue
-        game = Game(rules, deal, log_bytes(record.moves), rules.continues[record.mode])
+        game = kind.new_game(rules, deal, log_bytes(record.moves), record.mode)
         outcome = game.run()
-        same = (outcome.score, outcome.best_combo) == (record.score, record.best_combo)
+        same = all(getattr(record, name) in (None, getattr(outcome, name)) for name in NUMBER_CLAIMS)
         if outcome.fault is None and same and game.board_equals(record.final_board) == BOARD_EQUAL:
             agree.append(version)
     return agree
-
-
-def missing_moves(game: Game, record: Record) -> list[str]:
-    """The single placements of the hand that would make a fault-free log come out as claimed, slot by slot, row by row."""
-    found = []
-    for slot in range(3):
-        for row in range(game.rules.height):
-            for column in range(game.rules.width):
-                written = token(slot, column, row)
-                tried = after_token(game, written)
-                if tried is None or (tried.st[k.ST_SCORE], tried.st[k.ST_BEST]) != (record.score, record.best_combo):
-                    continue
-                if tried.board_equals(record.final_board) == BOARD_EQUAL:
-                    found.append(written)
-    return found
-
-
-def after_token(game: Game, written: str) -> Game | None:
-    """A copy of the game with one more token played, or None when that token is not legal there."""
-    tried = copy(game)
-    tried.rows, tried.hand, tried.st = list(game.rows), list(game.hand), list(game.st)
-    tried.log, tried.pos, tried.status = written.encode(), 0, APPLIED
-    return tried if tried.step() == APPLIED else None
 
 
 def too_fast(record: Record, tokens: int, settings: JudgeSettings) -> bool:
@@ -407,21 +345,6 @@ def too_fast(record: Record, tokens: int, settings: JudgeSettings) -> bool:
 def log_bytes(moves: str) -> bytes:
     """The log as the engines read it."""
     return moves.encode("utf-8", "surrogatepass")
-
-
-def token_at(log: bytes, index: int) -> str | None:
-    """The text of the token with this index from 0, or None past the end; what is no token is shown up to 12 bytes."""
-    pos, end = 0, len(log)
-    for _ in range(index):
-        kind, _slot, _column, _row, pos = k.next_token(log, pos, end)
-        if kind in (k.T_END, k.T_BAD):
-            return None
-    kind, _slot, _column, _row, after = k.next_token(log, pos, end)
-    if kind == k.T_END:
-        return None
-    if kind == k.T_BAD:
-        return (log[after : after + 12].split() or [b""])[0].decode("ascii", "backslashreplace")
-    return log[pos:after].strip().decode("ascii")
 
 
 def time_text(micros: int) -> str:

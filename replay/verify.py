@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine import ENGINE_VERSION
-from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
-from engine.blocks.batch_kernel import BATCH
-from engine.blocks.rules import BlocksRules
-from engine.blocks.single import Deal
+from engine.batch import NONE, BatchResult, TextColumn, hash_logs
 from engine.compiled import jit
 from engine.outcome import BOARD_EQUAL, END
 from replay import scan_kernel
-from replay.challenges import Challenge, ChallengeTable
+from replay.challenges import ChallengeTable
 from replay.columns import Ints, Quarantined, RecordBatch
 from replay.errors import EngineDisagreement, MalformedRecord
-from replay.record import Record
+from replay.games import NAMES, kind_of
+from replay.games.kind import Rules
+from replay.record import OPTIONAL_FIELDS, OPTIONAL_NAMES, Record
 from replay.rulebook import Rulebook
 from replay.scan_kernel import eight_bytes
 from replay.verdict import ATTEMPTS, PROCESSING_VERSION, JudgeSettings, Verdict, challenge_span, judge, uncounted
@@ -40,10 +40,11 @@ VERDICT_SCHEMA = pa.schema(
         *((name, _TEXT) for name in ("game_id", "game", "mode", "rules", "challenge", "player_id", "player_kind", "nation")),
         ("attempt", _COUNT), ("platform", _TEXT), ("app_version", _TEXT),
         ("started_at", _TIME), ("finished_at", _TIME), ("uploaded_at", _TIME),
-        ("score", _COUNT), ("best_combo", _COUNT), ("final_board", _TEXT),
+        ("score", _COUNT), ("best_combo", _COUNT), ("level", _COUNT), ("lines", _COUNT), ("final_board", _TEXT),
         ("verdict", _TEXT), ("counted", pa.bool_()), ("reason_codes", pa.list_(_TEXT)), ("reasons", _TEXT),
         ("suspicions", pa.list_(_TEXT)), ("evidence", _TEXT),
-        ("replayed_score", _COUNT), ("replayed_best_combo", _COUNT), ("replayed_board", _TEXT),
+        ("replayed_score", _COUNT), ("replayed_best_combo", _COUNT), ("replayed_level", _COUNT), ("replayed_lines", _COUNT),
+        ("replayed_board", _TEXT),
         ("moves", _COUNT), ("moves_received", _COUNT), ("finished", pa.bool_()),
         ("fault_kind", _TEXT), ("fault_move", _COUNT), ("fault_text", _TEXT), ("copy_of", _TEXT),
         ("log_hash_low", pa.uint64()), ("log_hash_high", pa.uint64()), ("upload_key", pa.uint64()), ("attempt_key", pa.uint64()),
@@ -111,11 +112,12 @@ class VerifiedBatch:
 
 @dataclass(frozen=True)
 class _Combination:
-    """What games of the same (game, mode, rules, challenge) share."""
+    """What games of the same (game, mode, rules, challenge) share; ``deal`` is None when they cannot be replayed."""
 
-    challenge: Challenge | None
-    rules: BlocksRules | None
-    replayable: bool
+    game: str
+    mode: str
+    rules: Rules | None
+    deal: Any
     standing: bool
     opens: int = 0
     closes: int = 0
@@ -145,7 +147,7 @@ class Verifier:
         for name in _LOW_CARDINALITY:
             text[name] = text[name].dictionary_encode()
         codes, combinations = self._combine(batch, text)
-        fine, standing = self._replay(batch, result, codes, combinations)
+        fine, standing, paced = self._replay(batch, result, codes, combinations)
         quarantined = list(batch.quarantined)
         judged: dict[int, Verdict] = {}
         for row in np.flatnonzero(~fine):
@@ -162,7 +164,7 @@ class Verifier:
                 continue
             _compare_engines(record, verdict, int(row), result)
             judged[int(row)] = verdict
-        rows = self._rows(batch, result, text, standing, judged, source)
+        rows = self._rows(batch, result, text, standing, paced, judged, source)
         if len(judged) != np.count_nonzero(~fine):
             keep = fine.copy()
             keep[list(judged)] = True
@@ -198,65 +200,47 @@ class Verifier:
         return code, [self._combination(batch.record(int(row))) for row in first]
 
     def _combination(self, record: Record) -> _Combination:
-        rules = self.rulebook.find(record.game, record.rules)
-        challenge = self.challenges.find(record.game, record.challenge)
-        if rules is None or challenge is None or record.mode not in rules.continues:
-            return _Combination(challenge, rules, False, False)
+        game, mode = record.game, record.mode
+        rules = self.rulebook.find(game, record.rules)
+        challenge = self.challenges.find(game, record.challenge)
+        nothing = _Combination(game, mode, rules, None, False)
+        if rules is None or challenge is None or not rules.has_mode(mode):
+            return nothing
         try:
-            challenge.deal(rules)
+            deal = challenge.deal(rules, mode)
         except ValueError:
-            return _Combination(challenge, rules, False, False)
+            return nothing
         day = challenge.date
         if day is None or uncounted(record, challenge):
-            return _Combination(challenge, rules, True, False)
-        return _Combination(challenge, rules, True, True, *challenge_span(day))
+            return _Combination(game, mode, rules, deal, False)
+        return _Combination(game, mode, rules, deal, True, *challenge_span(day))
 
     def _replay(
         self, batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(games that the compiled engine finds nothing wrong with, games in their challenge's own mode and rules)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(games that the compiled engine finds nothing wrong with, games in their challenge's own mode and rules, games whose
+        pace says something)."""
         numbers = batch.numbers
-        replayable = np.array([c.replayable for c in combinations], np.bool_)[codes]
+        replayable = np.array([c.deal is not None for c in combinations], np.bool_)[codes]
         standing = np.array([c.standing for c in combinations], np.bool_)[codes]
-        for rules, members in _by_rules(combinations):
-            self._replay_rules(batch, result, codes, combinations, rules, members)
+        paced = np.array([c.game in NAMES and kind_of(c.game).judges_pace for c in combinations], np.bool_)[codes]
+        for members in _by_rules(combinations):
+            _replay_rules(batch, result, codes, combinations, members)
         moves = batch.texts["moves"]
-        BATCH["hash_logs"](moves.data, moves.starts, moves.ends, np.flatnonzero(~replayable), result.log_hash)
+        hash_logs(moves, np.flatnonzero(~replayable), result.log_hash)
         fine = replayable & (result.status == END) & (result.board == BOARD_EQUAL)
         fine &= (result.score == numbers["score"]) & (result.best_combo == numbers["best_combo"])
+        for name, given in batch.given.items():
+            fine &= ~given | (getattr(result, name) == numbers[name])
         opens, closes, last_upload = (
             np.array([getattr(c, name) for c in combinations], np.int64)[codes] for name in ("opens", "closes", "last_upload")
         )
         in_time = (numbers["started_at"] >= opens) & (numbers["started_at"] < closes) & (numbers["uploaded_at"] <= last_upload)
         attempt = (numbers["attempt"] >= min(ATTEMPTS)) & (numbers["attempt"] <= max(ATTEMPTS))
-        return fine & (~standing | (in_time & attempt)), standing
-
-    def _replay_rules(
-        self, batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination], rules: BlocksRules,
-        members: list[int],
-    ) -> None:  # fmt: skip
-        """Replay all games of one rules version."""
-        moves = batch.texts["moves"]
-        deals: list[Deal] = []
-        longest: list[int] = []
-        deal_of = np.zeros(len(combinations), np.int64)
-        continues = np.zeros(len(combinations), np.int64)
-        select = np.flatnonzero(np.isin(codes, members)) if len(members) < len(combinations) else np.arange(len(codes))
-        sizes = np.zeros(len(combinations), np.int64)
-        np.maximum.at(sizes, codes[select], (moves.ends - moves.starts)[select])
-        for number in members:
-            challenge = combinations[number].challenge
-            assert challenge is not None
-            deal_of[number] = len(deals)
-            deals.append(challenge.deal(rules))
-            longest.append(int(sizes[number]))
-            mode = batch.text("mode", int(np.argmax(codes == number)))
-            continues[number] = rules.continues[str(mode)]
-        replayer = BatchReplayer(rules, deals, longest)
-        replayer.replay(moves, deal_of[codes], continues[codes], batch.texts["final_board"], select, result)
+        return fine & (~standing | (in_time & attempt)), standing, paced
 
     def _rows(
-        self, batch: RecordBatch, result: BatchResult, text: dict[str, pa.Array], standing: np.ndarray,
+        self, batch: RecordBatch, result: BatchResult, text: dict[str, pa.Array], standing: np.ndarray, paced: np.ndarray,
         judged: dict[int, Verdict], source: str,
     ) -> pa.RecordBatch:  # fmt: skip
         size, numbers = len(batch), batch.numbers
@@ -265,12 +249,14 @@ class Verifier:
             columns[name] = pa.array(numbers[name].view("datetime64[us]"))
         for name in ("attempt", "score", "best_combo"):
             columns[name] = pa.array(numbers[name])
+        for name, given in batch.given.items():
+            columns[name] = pa.array(numbers[name], mask=~given)
         flagged = np.zeros(size, np.bool_)
         flagged[list(judged)] = [v.verdict == "flagged" for v in judged.values()]
         columns["verdict"] = pa.DictionaryArray.from_arrays(pa.array(flagged.astype(np.int32)), pa.array(["verified", "flagged"]))
         columns["counted"] = pa.array(standing & ~flagged)
         columns["moves_received"] = pa.array(_received(result, judged))
-        columns["suspicions"] = _lists(size, self._suspicions(batch, result, judged))
+        columns["suspicions"] = _lists(size, self._suspicions(batch, result, paced, judged))
         columns["reason_codes"] = _lists(size, {row: tuple(r.code for r in v.reasons) for row, v in judged.items()})
         columns["reasons"] = _sparse(size, {row: json.dumps([r.as_json() for r in v.reasons]) for row, v in judged.items()}, "[]")
         columns["evidence"] = _sparse(
@@ -286,11 +272,14 @@ class Verifier:
         columns["processing_version"] = pa.array(np.full(size, PROCESSING_VERSION, np.int32))
         return pa.RecordBatch.from_pydict({name: columns[name] for name in VERDICT_SCHEMA.names})
 
-    def _suspicions(self, batch: RecordBatch, result: BatchResult, judged: dict[int, Verdict]) -> dict[int, tuple[str, ...]]:
+    def _suspicions(
+        self, batch: RecordBatch, result: BatchResult, paced: np.ndarray, judged: dict[int, Verdict]
+    ) -> dict[int, tuple[str, ...]]:
         """The softer signs that a game shows by itself; of the judged ones, what the judge said."""
         numbers, limit = batch.numbers, self.settings
         micros = numbers["finished_at"] - numbers["started_at"]
         fast = (result.received >= limit.pace_min_tokens) & (micros < limit.pace_min_ms_per_token * 1000 * result.received)
+        fast &= paced
         unfinished = result.finished == 0
         signs: dict[int, tuple[str, ...]] = {}
         for row in np.flatnonzero(fast | unfinished):
@@ -299,12 +288,35 @@ class Verifier:
         return signs | {row: verdict.suspicions for row, verdict in judged.items()}
 
 
-def _by_rules(combinations: list[_Combination]) -> Iterator[tuple[BlocksRules, list[int]]]:
-    groups: dict[str, tuple[BlocksRules, list[int]]] = {}
+def _by_rules(combinations: list[_Combination]) -> Iterator[list[int]]:
+    """The combinations that can be replayed, by number, those of one game's rules together."""
+    groups: dict[tuple[str, str], list[int]] = {}
     for number, combination in enumerate(combinations):
-        if combination.replayable and combination.rules is not None:
-            groups.setdefault(combination.rules.version, (combination.rules, []))[1].append(number)
+        if combination.rules is not None and combination.deal is not None:
+            groups.setdefault((combination.game, combination.rules.version), []).append(number)
     yield from groups.values()
+
+
+def _replay_rules(
+    batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination], members: list[int]
+) -> None:
+    """Replay all games of one game's rules version; ``members`` are their combinations, each with its own deal and mode."""
+    moves = batch.texts["moves"]
+    deal_of = np.zeros(len(combinations), np.int64)
+    deal_of[members] = np.arange(len(members))
+    select = np.flatnonzero(np.isin(codes, members)) if len(members) < len(combinations) else np.arange(len(codes))
+    longest = np.zeros(len(combinations), np.int64)
+    np.maximum.at(longest, codes[select], (moves.ends - moves.starts)[select])
+    played = [combinations[number] for number in members]
+    compiled: Any = import_module(f"engine.{played[0].game}.batch").BatchReplayer
+    replayer = compiled(
+        played[0].rules, [c.deal for c in played], [c.mode for c in played], [int(longest[number]) for number in members]
+    )
+    replayer.replay(moves, deal_of[codes], batch.texts["final_board"], select, result)
+    for name in OPTIONAL_NAMES:
+        # What records of the game cannot claim is no result of theirs, whatever the engine counts.
+        if name not in OPTIONAL_FIELDS.get(played[0].game, ()):
+            getattr(result, name)[select] = NONE
 
 
 def _compare_engines(record: Record, verdict: Verdict, row: int, result: BatchResult) -> None:
@@ -314,6 +326,7 @@ def _compare_engines(record: Record, verdict: Verdict, row: int, result: BatchRe
     compiled = {
         "score": int(result.score[row]), "best_combo": int(result.best_combo[row]), "moves": int(result.moves[row]),
         "finished": bool(result.finished[row]),
+        **{name: int(getattr(result, name)[row]) for name in OPTIONAL_FIELDS.get(record.game, ())},
     }  # fmt: skip
     interpreted = {name: verdict.replayed[name] for name in compiled}
     same_fault = (verdict.fault is None) == (int(result.status[row]) == END)
@@ -345,6 +358,8 @@ def _replayed(size: int, result: BatchResult, judged: dict[int, Verdict]) -> dic
     return {
         "replayed_score": pa.array(result.score, mask=absent),
         "replayed_best_combo": pa.array(result.best_combo, mask=absent),
+        # What a game does not have is NONE there, and so is what was not replayed.
+        **{f"replayed_{name}": _or_null(getattr(result, name), NONE) for name in OPTIONAL_NAMES},
         "replayed_board": _sparse(size, boards, None),
         "moves": pa.array(result.moves),
         "finished": pa.array(result.finished.astype(np.bool_), mask=absent),
@@ -382,6 +397,10 @@ def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray, long_lo
         _mix_text(texts[name].data, texts[name].starts, texts[name].ends, log)
     log[result.received < long_log] = 0
     return {"upload_key": pa.array(upload), "attempt_key": pa.array(attempt), "log_key": pa.array(log)}
+
+
+def _or_null(values: Ints, none: int) -> pa.Array:
+    return pa.array(values, mask=values == none)
 
 
 def _constant(size: int, value: str) -> pa.Array:

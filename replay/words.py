@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.blocks.notation import CELL, place_name
-from engine.board import BoardError, parse_cells
 from engine.outcome import Fault
+from replay.games import NAMES, GameKind, kind_of
+from replay.games.kind import EMPTY, Difference
 from replay.record import Record
-from replay.verdict import Reason, Verdict, time_text
+from replay.verdict import NUMBER_CLAIMS, Reason, Verdict, time_text
 
 if TYPE_CHECKING:
-    from engine.blocks.rules import BlocksRules
+    from replay.games.kind import Rules
 
 # Longer texts of an upload are cut where they are shown to people; JSON keeps them whole.
 SHOWN_TEXT = 80
@@ -42,11 +42,11 @@ class _Told:
     """What the words are about; rules and record add details where they are known."""
 
     verdict: Verdict
-    rules: BlocksRules | None
+    rules: Rules | None
     record: Record | None
 
 
-def words(verdict: Verdict, rules: BlocksRules | None = None, record: Record | None = None) -> list[str]:
+def words(verdict: Verdict, rules: Rules | None = None, record: Record | None = None) -> list[str]:
     """The verdict in plain sentences to repeat to the player: what was uploaded, what the replay found, where they part.
 
     ``rules`` adds which cells of the board differ, ``record`` how long the game took.  Raises KeyError for a code without words.
@@ -64,9 +64,13 @@ def words(verdict: Verdict, rules: BlocksRules | None = None, record: Record | N
 
 def _verified_words(told: _Told) -> list[str]:
     found = told.verdict.replayed or told.verdict.claimed
+    # Only what was claimed: a level or a number of lines that nobody uploaded is nothing to confirm.
+    claimed = told.verdict.claimed
+    more = f", the level {_say(found['level'])}" if claimed.get("level") is not None else ""
+    more += f", {_say(found['lines'])} cleared lines" if claimed.get("lines") is not None else ""
     out = [
         f"The game comes out as it was uploaded: {_moves(found['moves'])} give the score {_say(found['score'])}, the best combo "
-        f"{_say(found['best_combo'])} and the same final board."
+        f"{_say(found['best_combo'])}{more} and the same final board."
     ]
     return [*out, *(_uncounted_words(told.verdict) or [f"It counts for the challenge {_say(told.verdict.challenge)}."])]
 
@@ -84,7 +88,7 @@ def _flagged_words(told: _Told) -> list[str]:
     held = "is held back and does not count unless a review clears it" if not told.verdict.uncounted else "could not be confirmed"
     out = [f"The game {held}, for {follows}.", *_uncounted_words(told.verdict)]
     codes = {reason.code for reason in reasons}
-    if told.verdict.replayed and not codes & {"score_mismatch", "combo_mismatch", "board_mismatch", "illegal_move"}:
+    if told.verdict.replayed and not codes & {*NUMBER_CLAIMS.values(), "board_mismatch", "illegal_move"}:
         out.append("Its moves themselves come out as uploaded: score, best combo and final board are right.")
     return out
 
@@ -139,33 +143,33 @@ def _mismatch(what: str) -> Callable[[Reason, _Told], list[str]]:
     return say
 
 
-def differing_cells(claimed: str, replayed: str, rules: BlocksRules) -> list[tuple[int, int, bool]] | None:
-    """Cells (row, column, filled in the claim) in which two boards differ, in reading order; None for an unreadable claim."""
-    try:
-        claim = parse_cells(claimed, rules.width, rules.height, CELL)
-    except BoardError:
-        return None
-    found = parse_cells(replayed, rules.width, rules.height, CELL)
-    places = [(r, c) for r in range(rules.height) for c in range(rules.width)]
-    return [(r, c, claim[r][c] == CELL) for r, c in places if claim[r][c] != found[r][c]]
-
-
 def _board_words(reason: Reason, told: _Told) -> list[str]:
     claimed = str(reason.claimed)
     after = "before any move" if reason.move is None else f"after the last one, {_at(reason.move, reason.token)}"
-    if told.rules is None:
+    if told.rules is None or told.verdict.game not in NAMES:
         return [f"The final board that was uploaded is {_say(claimed)}; in the replay it is {_say(reason.found)} {after}."]
-    cells = differing_cells(claimed, str(reason.found), told.rules)
+    cells = kind_of(told.verdict.game).differing_cells(claimed, str(reason.found), told.rules, told.verdict.mode)
     if cells is None:
         return [f"The final board that was uploaded, {_say(claimed)}, cannot be read as a board of this game."]
     out = [f"The final board that was uploaded is not the one that the replay has {after}."]
-    kinds = ((True, "filled in the upload, empty in the replay"), (False, "empty in the upload, filled in the replay"))
-    for filled, text in kinds:
-        names = [place_name(column, row) for row, column, claim in cells if claim is filled]
+    for text, names in _differences(cells):
         if names:
             more = f" and {len(names) - SHOWN_CELLS} more" if len(names) > SHOWN_CELLS else ""
             out.append(f"{'Cell' if len(names) == 1 else 'Cells'} {text}: {', '.join(names[:SHOWN_CELLS])}{more}.")
     return out
+
+
+def _differences(cells: list[Difference]) -> list[tuple[str, list[str]]]:
+    """Differing cells in groups of one kind: (what is different, the cells' names)."""
+    both = [cell for cell in cells if EMPTY not in (cell.claimed, cell.replayed)]
+    return [
+        ("filled in the upload, empty in the replay", [cell.name for cell in cells if cell.replayed == EMPTY]),
+        ("empty in the upload, filled in the replay", [cell.name for cell in cells if cell.claimed == EMPTY]),
+        (
+            "filled with something else in the upload than in the replay",
+            [f"{cell.name} ({cell.claimed}, not {cell.replayed})" for cell in both],
+        ),
+    ]
 
 
 FAULT_WORDS = {
@@ -174,23 +178,31 @@ FAULT_WORDS = {
     "outside_board": "puts a piece partly outside the board",
     "overlap": "puts a piece onto cells that are already filled",
     "continue_not_allowed": "continues the game where that is not allowed",
-    "after_end": "comes after the game was over, when none of the pieces in hand fitted anywhere",
+    "after_end": "comes after the game was over",
     "deal_exhausted": "needs a piece that the challenge does not list",
+    "hold_twice": "holds a piece for the second time before one has landed",
+    "no_such_mode": "belongs to a mode that this game does not have",
 }
 
 
-def fault_words(fault: Fault, token: str | None) -> str:
+def fault_words(fault: Fault, token: str | None, game: str = "") -> str:
     """One sentence on a move that could not be played, with the engine's detail where that says more."""
-    plain = FAULT_WORDS[fault.kind]
+    own = kind_of(game).fault_words if game in NAMES else {}
+    plain = own.get(fault.kind, FAULT_WORDS[fault.kind])
     _, same, detail = fault.text.partition(f"{token!r} ")
-    if same and fault.kind != "bad_token":
+    # Of what is no token at all the engine says the same in fewer words.
+    if same and detail != "is no token of the notation":
         plain = f"cannot be played: it {visible(detail, 160)}"
     return f"{_capital(_at(fault.move, token))} {plain}."
 
 
 def _illegal_words(reason: Reason, told: _Told) -> list[str]:
     kind, _, text = str(reason.found).partition(": ")
-    out = [fault_words(Fault(kind, reason.move or 0, text), str(reason.claimed))]
+    if kind == "no_such_mode":
+        mode = f"{_say(told.verdict.mode)}, which does not exist" if told.verdict.mode else "that has no name"
+        return [f"The game was uploaded as one of a mode {mode}, so nothing of it could be replayed."]
+    written = None if reason.claimed is None else str(reason.claimed)
+    out = [fault_words(Fault(kind, reason.move or 0, text), written, told.verdict.game)]
     score = (told.verdict.replayed or {}).get("score")
     if score is not None:
         out.append(f"Before it the replay stands at a score of {_say(score)}; what was uploaded as the result was not compared.")
@@ -198,7 +210,7 @@ def _illegal_words(reason: Reason, told: _Told) -> list[str]:
 
 
 def _impossible_words(reason: Reason, told: _Told) -> list[str]:
-    names = {"score": "score", "best_combo": "best combo"}
+    names = {"score": "score", "best_combo": "best combo", "level": "level", "lines": "number of lines"}
     out = []
     for bound in str(reason.found).split("; "):
         what, limit = bound.split(" ", 1)
@@ -229,6 +241,8 @@ REASON_WORDS: dict[str, Callable[[Reason, _Told], list[str]]] = {
     "score_mismatch": _mismatch("score"),
     "combo_mismatch": _mismatch("best combo"),
     "board_mismatch": _board_words,
+    "level_mismatch": _mismatch("level"),
+    "lines_mismatch": _mismatch("number of lines"),
     "illegal_move": _illegal_words,
     "impossible_score": _impossible_words,
     "unknown_rules": lambda reason, told: [
@@ -295,6 +309,6 @@ SUSPICION_WORDS: dict[str, Callable[[_Told], list[str]]] = {
     "copied_log": _copied_words,
     "superhuman_pace": _pace_words,
     "unfinished": lambda told: [
-        "The game was not over when the log ended: a piece in hand still fitted. What was uploaded is right as far as it goes."
+        kind_of(told.verdict.game).unfinished_words if told.verdict.game in NAMES else GameKind.unfinished_words
     ],
 }

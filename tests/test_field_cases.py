@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-# The cases that concern blocks, records, verdicts, standings and the batch.
+# The cases that concern the block puzzle, Tetromino Arcade, records, verdicts, standings and the batch.
 CASES = (
-    "A8", "A10", "B1", "B2", "B4", "B6", "B7", "B9", "B10", "C2", "D1", "D2", "D3", "D4", "D5", "D8", "D9", "D10", "E1", "E2", "E3",
-    "E4", "E7", "E8", "E9",
+    "A1", "A2", "A4", "A5", "A6", "A7", "A11", "B5", "A8", "A10", "B1", "B2", "B4", "B6", "B7", "B9", "B10", "C2", "D1", "D2",
+    "D3", "D4", "D5", "D8", "D9", "D10", "E1", "E2", "E3", "E4", "E7", "E8", "E9",
 )  # fmt: skip
 
 

@@ -6,7 +6,9 @@ with numbered as (
     select
         *,
         dense_rank() over (
-            order by game, mode, rules, challenge, player_id, attempt, log_hash_low, log_hash_high, score, best_combo, final_board
+            order by
+                game, mode, rules, challenge, player_id, attempt, log_hash_low, log_hash_high, score, best_combo, level, lines,
+                final_board
         ) as content
     from uploads
 ),

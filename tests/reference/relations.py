@@ -39,11 +39,14 @@ class Upload:
     app_version: str = ""
     dated: bool = True
     long: bool = True
+    level: int | None = None
+    lines: int | None = None
 
     def is_same_game(self, other: Upload) -> bool:
         """The same player, challenge, attempt, log and claims, under the same mode and rules."""
-        names = ("game", "mode", "rules", "challenge", "player_id", "attempt", "log", "score", "best_combo", "final_board")
-        return all(getattr(self, name) == getattr(other, name) for name in names)
+        content = ("game", "mode", "rules", "challenge", "player_id", "attempt", "log")
+        claims = ("score", "best_combo", "level", "lines", "final_board")
+        return all(getattr(self, name) == getattr(other, name) for name in (*content, *claims))
 
 
 @dataclass

@@ -55,8 +55,12 @@ def record(**changes: Any) -> Record:
 
 
 def as_object(found: Record) -> dict[str, Any]:
-    """A record as the fields of its line."""
-    return {name: format_time(given) if FIELDS[name] == TIME else given for name, given in asdict(found).items()}
+    """A record as the fields of its line; an optional field that claims nothing is left out."""
+    return {
+        name: format_time(given) if FIELDS.get(name) == TIME else given
+        for name, given in asdict(found).items()
+        if name in FIELDS or given is not None
+    }
 
 
 def as_line(found: Record) -> bytes:
@@ -113,7 +117,9 @@ def read_table(table: pa.Table, rows: int | None = None) -> Read:
 
 def table(*objects: dict[str, Any], **types: pa.DataType) -> pa.Table:
     """Records as columns; some of other types."""
-    found = pa.Table.from_pylist(list(objects))
+    # Arrow takes the columns from the first object.
+    more = dict.fromkeys(name for each in objects for name in each if name not in objects[0])
+    found = pa.Table.from_pylist([more | each for each in objects])
     for name, kind in types.items():
         at = found.schema.get_field_index(name)
         found = found.set_column(at, name, pa.array(found.column(name).to_pylist(), kind))

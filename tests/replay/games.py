@@ -47,16 +47,22 @@ def placements(game: Game) -> list[str]:
     ]
 
 
+def after_token(game: Game, written: str) -> Game | None:
+    """A copy of the game with one more token played, or None when that token is not legal there."""
+    tried = game.fork(written.encode())
+    return tried if tried.step() == k.APPLIED else None
+
+
 def play(
     seed: int, limit: int, challenge: str = "2026-10-31", rules: str = "1.2.0", mode: str = "daily"
 ) -> tuple[list[str], Game]:
     """An honest game of at most ``limit`` tokens: of some random legal placements, the one that leaves the tidiest board."""
     rng = random.Random(seed)
     found = RULEBOOK.find("blocks", rules)
-    game = Game(found, TABLE.find("blocks", challenge).deal(found), b" " * 4 * limit, found.continues[mode])
+    game = Game(found, TABLE.find("blocks", challenge).deal(found), b" " * 4 * limit, mode)
     tokens: list[str] = []
     while len(tokens) < limit and (legal := placements(game)):
-        tried = [(v.after_token(game, written), written) for written in rng.sample(legal, min(12, len(legal)))]
+        tried = [(after_token(game, written), written) for written in rng.sample(legal, min(12, len(legal)))]
         game, written = min(tried, key=lambda pair: (untidiness(pair[0].rows), pair[1]))
         tokens.append(written)
     return tokens, game

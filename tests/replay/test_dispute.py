@@ -258,7 +258,8 @@ def test_the_page_opens_at_the_wrong_move_and_lists_every_move():
     assert data["rows"][data["opened"]]["wrong"]
     assert [row["n"] for row in data["rows"]] == list(range(len(TOKENS) + 1))
     assert all(len(row["grid"]) == 64 for row in data["rows"])
-    assert {name for row in data["rows"] for name in row["hand"] if name} <= set(data["shapes"])
+    names = {name for row in data["rows"] for panel in row["panels"] for _, name in panel["items"] if name}
+    assert names <= set(data["shapes"])
     assert f"Move {shown.wrong_move + 1} of {len(TOKENS)}" in html
     honest = json.loads(Page(render_html(dispute(record(TOKENS, GAME)))).scripts[0])
     assert honest["opened"] == len(TOKENS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -32,8 +34,10 @@ def test_a_good_installation():
     assert all(fine for fine, _ in found.values())
     assert list(found) == ["libraries", "engine", "rules and challenges", "two engines"]
     assert ENGINE_VERSION in found["engine"][1]
-    assert found["rules and challenges"][1].startswith("blocks 1.1.0, blocks 1.2.0; ")
-    assert "3 moves" in found["two engines"][1]
+    assert found["rules and challenges"][1].startswith("blocks 1.1.0, blocks 1.2.0, tetromino 1.0.0, tetcolor 1.0.0; ")
+    played = [("blocks", 3), ("tetromino", 11), ("tetcolor", 15)]
+    for (game, moves), words in zip(played, found["two engines"][1].split("; "), strict=True):
+        assert re.fullmatch(rf"{game}: {moves} moves, ([1-9]\d*) and \1 points", words)
 
 
 def test_a_good_lake(lake):
@@ -74,9 +78,9 @@ def test_bad_reference_data_is_told(monkeypatch):
     assert findings(None)["rules and challenges"] == (False, "rules/x.toml: no key points")
 
 
-def test_engines_that_disagree_are_told(monkeypatch):
-    from engine.blocks import single
-
+@pytest.mark.parametrize("game", ["blocks", "tetromino", "tetcolor"])
+def test_engines_that_disagree_are_told(monkeypatch, game):
+    single = import_module(f"engine.{game}.single")
     honest = single.replay
 
     def wrong(*args):
@@ -84,7 +88,7 @@ def test_engines_that_disagree_are_told(monkeypatch):
 
         return replace(honest(*args), score=41)
 
-    monkeypatch.setattr("engine.blocks.single.replay", wrong)
+    monkeypatch.setattr(single, "replay", wrong)
     name, fine, found = doctor._engines_agree()
     assert (name, fine) == ("two engines", False)
-    assert "41 and 40 points" in found
+    assert re.search(rf"{game}: \d+ moves, 41 and (?!41)\d+ points", found)

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from engine.blocks import kernel as k
 from replay import verdict as v
 from replay.errors import MalformedRecord
+from replay.games import kind_of
 from replay.record import Record, count_tokens
-from replay.verdict import Reason, challenge_span, first_disagreement, time_text, token_at
+from replay.verdict import Reason, challenge_span, first_disagreement, time_text
 from tests.replay.games import (
     BEST,
     BOARD,
@@ -428,12 +429,15 @@ def _running(draw):
     return scores, bests, placed
 
 
-@given(_running(), st.integers(-3, 160), st.integers(-1, 6), st.booleans())
-def test_first_disagreement_is_the_first_token_that_no_ending_can_mend(running, score, combo, board_agrees):
+@given(_running(), st.integers(-3, 160), st.integers(-1, 6))
+def test_first_disagreement_is_the_first_token_that_no_ending_can_mend(running, score, combo):
     """Against the definition: after the token, no number of points within reach of the placements left gives the claim."""
     scores, bests, placed = running
     most, max_lines = 12, 3
-    at_score, at_combo, at_board = first_disagreement((score, combo, board_agrees), scores, bests, placed, most, max_lines)
+    final_score, final_best = (scores[-1], bests[-1]) if scores else (0, 0)
+    reach = [value + most * (placed[-1] - done) for value, done in zip(scores, placed, strict=True)]
+    at_score = first_disagreement(score, final_score, scores, reach)
+    at_combo = first_disagreement(combo, final_best, bests, [max_lines] * len(bests))
     broken = [i for i in range(len(scores)) if score not in range(scores[i], scores[i] + most * (placed[-1] - placed[i]) + 1)]
     assert at_score == (broken[0] if broken else None)
     assert (at_score is None) == (not scores or scores[-1] == score)
@@ -444,21 +448,30 @@ def test_first_disagreement_is_the_first_token_that_no_ending_can_mend(running, 
         assert at_combo == (0 if combo > max_lines else len(bests) - 1)
     else:
         assert at_combo is None
-    assert at_board == (len(scores) - 1 if scores and not board_agrees else None)
+
+
+def test_what_time_alone_brought_parts_at_the_last_token():
+    assert first_disagreement(40, 50, [10, 40], [90, 90]) == 1
+    assert first_disagreement(40, 50, [], []) is None
+    assert first_disagreement(50, 50, [10, 40], [10, 40]) is None
+
+
+def played(challenge, log, mode="daily"):
+    rules = RULEBOOK.find("blocks", "1.2.0")
+    return kind_of("blocks").play_through(rules, TABLE.find("blocks", challenge).deal(rules), log, mode)
 
 
 def test_a_cut_score_parts_where_the_replay_passes_it():
-    game = v.play_through(GAME.rules, TABLE.find("blocks", "2026-10-31").deal(GAME.rules), " ".join(TOKENS).encode(), 0)
+    scores = played("2026-10-31", " ".join(TOKENS).encode()).running["score"]
     for index in (0, 17, 41):
-        claim = game.scores[index]
+        claim = scores[index]
         found = reason_of(record(TOKENS, GAME, score=claim), "score_mismatch")
-        assert game.scores[found.move] > claim >= ([0, *game.scores])[found.move]
+        assert scores[found.move] > claim >= ([0, *scores])[found.move]
 
 
-def test_the_running_placements_leave_continues_out():
-    rules = RULEBOOK.find("blocks", "1.2.0")
-    played = v.play_through(rules, TABLE.find("blocks", "over").deal(rules), b"*1a1 1c1", 1)
-    assert (played.scores, played.placements) == ([0, 16, 20], [0, 1, 2])
+def test_the_reach_of_a_score_leaves_continues_out():
+    play = played("over", b"*1a1 1c1", "training")
+    assert (play.running["score"], play.reach["score"]) == ([0, 16, 20], [2 * 7020, 16 + 7020, 20])
 
 
 # --- Tokens and times ----------------------------------------------------------------------------------------------------
@@ -466,6 +479,7 @@ def test_the_running_placements_leave_continues_out():
 
 def test_tokens_by_index():
     log = b" 1a11b2\t*\n2c10 3d11 1e1 zz9!long-and-longer 1a1"
+    token_at = kind_of("blocks").token_at
     found = [token_at(log, i) for i in range(9)]
     assert found == ["1a1", "1b2", "*", "2c10", "3d11", "1e1", "zz9!long-and", None, None]
     assert token_at(b"", 0) is None

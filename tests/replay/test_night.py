@@ -20,6 +20,7 @@ import pytest
 
 from engine import ENGINE_VERSION
 from replay.errors import CountsDoNotAddUp, DayWouldBeEmptied, InputError, NightError, NightRunning, NothingReceived
+from replay.games import NAMES
 from replay.lake import Lake
 from replay.night import NightSettings, rebuild_standings, run_night
 from replay.rulebook import BUILT_IN
@@ -99,7 +100,9 @@ def test_run_names_its_inputs_rules_and_versions(clean):
         assert entry["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert run["engine_version"] == ENGINE_VERSION
     assert run["rules"] == {
-        f"blocks/{path.stem}": hashlib.sha256(path.read_bytes()).hexdigest() for path in (BUILT_IN / "blocks").glob("*.toml")
+        f"{game}/{path.stem}": hashlib.sha256(path.read_bytes()).hexdigest()
+        for game in NAMES
+        for path in (BUILT_IN / game).glob("*.toml")
     }
     for key, path in (("challenges", "seeds/challenges.csv"), ("players", "seeds/players.csv")):
         assert run[key] == hashlib.sha256((ROOT / path).read_bytes()).hexdigest()

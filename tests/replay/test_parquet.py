@@ -17,7 +17,7 @@ from replay import parquet
 from replay import scan_kernel as sk
 from replay.errors import InputError, MalformedRecord
 from replay.lookup import read_record
-from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, TEXT, TIME, Record, check_object, parse_time
+from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, OPTIONAL_NAMES, TEXT, TIME, Record, check_object, parse_time
 from tests.replay.build import VALID, Read, as_object, collect, line, read_bytes, read_table, record, table
 from tests.replay.test_record import BAD, GOOD, NAMES
 
@@ -35,7 +35,7 @@ def objects(source: dict[str, tuple[Any, ...]], keep: Callable[[dict[str, Any]],
         except (ValueError, RecursionError):
             continue
         if isinstance(parsed, dict) and "surrogate" not in name and "twice" not in name and keep(parsed):
-            found[name] = {key: parsed[key] for key in FIELDS if key in parsed}
+            found[name] = {key: parsed[key] for key in (*FIELDS, *OPTIONAL_NAMES) if key in parsed}
     return found
 
 
@@ -46,6 +46,8 @@ def fits(parsed: dict[str, Any]) -> bool:
         (name in parsed and (type(parsed[name]) is kinds[kind] and (kind != INTEGER or -(2**63) <= parsed[name] < 2**63)))
         or (name in parsed and parsed[name] is None)
         for name, kind in FIELDS.items()
+    ) and all(
+        parsed.get(name) is None or (type(parsed[name]) is int and -(2**63) <= parsed[name] < 2**63) for name in OPTIONAL_NAMES
     )
 
 
@@ -386,6 +388,45 @@ def test_extra_columns_are_left_unread(tmp_path: Path) -> None:
     assert read_table(found.drop(["score"])).quarantined == read_table(many(3).drop(["score"])).quarantined
 
 
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.int64(), pa.uint64(), pa.dictionary(pa.int32(), pa.int64())], ids=str)
+def test_optional_claims_may_come_in_any_integer_type(kind: pa.DataType, tmp_path: Path) -> None:
+    """A game that has them claims what is not null; in another game the column means nothing."""
+    games = ["tetromino", "blocks", "tetromino", "tetcolor", "tetromino"]
+    rows = [VALID | {"game": game, "level": level} for game, level in zip(games, [3, 4, None, 5, 0], strict=True)]
+    expected = [record(game=game, level=level) for game, level in zip(games, [3, None, None, None, 0], strict=True)]
+    found = pa.Table.from_pylist(rows)
+    levels = pa.array(found.column("level").to_pylist(), kind if pa.types.is_integer(kind) else pa.int64())
+    levels = levels if pa.types.is_integer(kind) else levels.dictionary_encode()
+    found = found.set_column(found.schema.get_field_index("level"), "level", levels)
+    assert list(read_table(found).records.values()) == expected
+    pq.write_table(found, tmp_path / "a.parquet")
+    assert list(read_path(tmp_path / "a.parquet").records.values()) == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1.0, 2.0, None], [True, False, None], ["1", "2", None], [[1], [2], None], [2**63, 2**64 - 1, None]],
+    ids=["float", "bool", "text", "list", "beyond 63 bits"],
+)
+def test_optional_claims_of_another_type_are_mistyped_where_they_are_claims(values: list[Any]) -> None:
+    rows = [VALID | {"game": game} for game in ("tetromino", "blocks", "tetromino")]
+    found = pa.Table.from_pylist(rows).append_column("lines", pa.array(values, pa.uint64() if values[0] == 2**63 else None))
+    read = read_table(found)
+    assert read.codes() == {1: "wrong_type"}
+    assert read.quarantined[1].reason.startswith("field lines is ")
+    assert read.records == {2: record(), 3: record(game="tetromino")}
+
+
+def test_a_column_of_nulls_claims_nothing() -> None:
+    found = pa.Table.from_pylist([VALID | {"game": "tetromino"}]).append_column("level", pa.nulls(1))
+    assert read_table(found).records == {1: record(game="tetromino")}
+
+
+def test_an_optional_column_given_twice_takes_no_row() -> None:
+    found = many(2).append_column("level", pa.array([1, 2])).append_column("level", pa.array([1, 2]))
+    assert read_table(found).codes() == {1: "duplicate_key", 2: "duplicate_key"}
+
+
 def test_a_file_with_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(many(1).slice(0, 0), path)
@@ -450,4 +491,4 @@ def test_the_same_records_from_both_kinds_of_file(tmp_path: Path) -> None:
     pq.write_table(table(*rows), tmp_path / "a.parquet")
     text = b"\n".join(line(**row, extra=n) for n, row in enumerate(rows))
     assert list(read_path(tmp_path / "a.parquet").records.values()) == list(read_bytes(text).records.values()) == records
-    assert len(FIELDS) == sk.N_FIELDS
+    assert len(FIELDS) + len(OPTIONAL_NAMES) == sk.N_FIELDS

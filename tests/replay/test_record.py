@@ -19,6 +19,7 @@ from replay.record import (
     INTEGER,
     MAX_RECORD_BYTES,
     MAX_TOKENS,
+    OPTIONAL_NAMES,
     TEXT,
     TIME,
     count_tokens,
@@ -162,6 +163,24 @@ BAD |= {
     }.items()
     if (name, what) != ("nation", "null")
 }
+# The optional claims of a game that has them are as strict; null is the only other thing that may stand there.
+BAD |= {
+    f"{name} of a tetromino game is {what}": (line(game="tetromino", **{name: Raw(text)}), "wrong_type", f"field {name} is ")
+    for name in OPTIONAL_NAMES
+    for what, text in _NOT_INTEGERS.items()
+    if what != "null"
+}
+BAD |= {
+    f"{name} of {game} is {what}": (line(game=game, **{name: Raw(text)}), "json", "JSON")
+    for name in OPTIONAL_NAMES
+    for game in ("blocks", "tetromino")
+    for what, text in _NOT_JSON_NUMBERS.items()
+}
+BAD |= {
+    f"level of {game} twice, {what}": (line(f', "level": {text}', game=game, level=1), "duplicate_key", "key 'level' stands twice")
+    for game in ("blocks", "tetromino")
+    for what, text in {"the same": "1", "a null": "null", "a text": '"x"'}.items()
+}
 BAD |= {f"{name} is missing": (line(**{name: Missing}), "missing_field", f"field {name} is missing") for name in FIELDS}
 BAD |= {
     f"{name} has a lone surrogate": (
@@ -303,6 +322,31 @@ GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
     "many brackets, not deep": (line(flat=Raw("[" + ",".join(["[]", "{}"] * 500) + "]")), {}),
     "brackets in a text": (line(note="[" * 5000, more='\\"[{' * 200, moves="[" * 500), {"moves": "[" * 500}),
 }  # fmt: skip
+# Optional claims: of a game that has them, and as the unknown extra fields that they are in any other.
+_TETROMINO = {"game": "tetromino"}
+GOOD |= {
+    "level and lines": (line(**_TETROMINO, level=3, lines=25), _TETROMINO | {"level": 3, "lines": 25}),
+    "lines, then level, first of all": (
+        b'{"lines": 1, "level": 2, ' + line(**_TETROMINO)[1:], _TETROMINO | {"level": 2, "lines": 1},
+    ),
+    "only a level": (line(**_TETROMINO, level=3), _TETROMINO | {"level": 3}),
+    "only lines, zero": (line(**_TETROMINO, lines=Raw("-0")), _TETROMINO | {"lines": 0}),
+    "level and lines null": (line(**_TETROMINO, level=None, lines=None), _TETROMINO),
+    "level null, lines given": (line(**_TETROMINO, level=None, lines=7), _TETROMINO | {"lines": 7}),
+    "an escaped key of a level": (line(**_TETROMINO, level=3).replace(b'"level"', b'"l\\u0065vel"'), _TETROMINO | {"level": 3}),
+    "the largest level, the smallest lines": (
+        line(**_TETROMINO, level=2**63 - 1, lines=-(2**63)), _TETROMINO | {"level": 2**63 - 1, "lines": -(2**63)},
+    ),
+    "18 and 19 digits of them": (
+        line(**_TETROMINO, level=10**18 - 1, lines=10**18), _TETROMINO | {"level": 10**18 - 1, "lines": 10**18},
+    ),
+}  # fmt: skip
+GOOD |= {
+    f"{name} of {game} is {what}": (line(game=game, **{name: Raw(text)}), {"game": game})
+    for name in OPTIONAL_NAMES
+    for game in ("blocks", "tetcolor")
+    for what, text in (_NOT_INTEGERS | {"a number": "12", "minus one": "-1"}).items()
+}
 GOOD |= {f"{field} is {what}": (line(**{field: text}), {field: text}) for field in FREE_TEXTS for what, text in NAMES.items()}
 GOOD |= {
     f"{field} is {what}, written out": (line(**{field: Raw(json.dumps(text, ensure_ascii=False))}), {field: text})
@@ -347,10 +391,17 @@ def test_an_odd_line_is_taken_with_its_values(name: str) -> None:
 
 def test_the_valid_record_has_the_values_that_are_written() -> None:
     found = asdict(record())
-    assert found.keys() == VALID.keys() == FIELDS.keys()
+    assert VALID.keys() == FIELDS.keys()
+    assert list(found) == [*FIELDS, *OPTIONAL_NAMES]
+    assert [found[name] for name in OPTIONAL_NAMES] == [None, None]
     for name, written in VALID.items():
         assert found[name] == (micros(written) if FIELDS[name] == TIME else written), name
-    assert [f.name for f in fields(r.Record)] == list(FIELDS)
+    assert [f.name for f in fields(r.Record)] == [*FIELDS, *OPTIONAL_NAMES]
+
+
+def test_optional_fields_belong_to_games_that_have_them() -> None:
+    assert r.OPTIONAL_FIELDS == {"tetromino": ("level", "lines")}
+    assert not {*FIELDS} & {*OPTIONAL_NAMES}
 
 
 def test_composed_and_decomposed_names_are_two_players() -> None:

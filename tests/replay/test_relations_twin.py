@@ -118,7 +118,8 @@ def world(rng: random.Random, ties: bool = False) -> list[Upload]:
             changes: dict[str, Any] = {
                 "game_id": rng.choice("xyz"), "player_id": rng.choice("pq"), "log": rng.choice("AB"),
                 "uploaded_at": rng.randrange(6),
-                "score": rng.randrange(2), "mode": rng.choice(("daily", "training")), "attempt": rng.choice((1, 2)),
+                "score": rng.randrange(2), "mode": rng.choice(("daily", "training")), "attempt": rng.choice((1, 2)), "level": rng.choice((None, 1)),
+                "lines": rng.choice((None, 0)),
             }  # fmt: skip
             some = rng.sample(sorted(changes), rng.randrange(3))
             upload = replace(old, place=place, **{name: changes[name] for name in some})

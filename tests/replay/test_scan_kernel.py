@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from replay import ndjson
 from replay import scan_kernel as sk
-from replay.record import FIELDS, INTEGER, TEXT, TIME, parse_record, parse_time
+from replay.record import FIELDS, INTEGER, OPTIONAL_NAMES, TEXT, TIME, parse_record, parse_time
 from tests.replay.build import CAREFUL, VALID, Raw, careful_lines, line, read_bytes, value
 from tests.replay.test_record import BAD, GOOD, NO_TIMES
 
@@ -47,6 +47,8 @@ def test_plain_lines_never_go_the_careful_way() -> None:
         line(nation=None), line(player_kind="ai"), line(game="tetcolor"), line(score=10**18 - 1), line(score=-5),
         line(score=Raw("-0")), line(uploaded_at="2026-10-31T12:00:00.25Z"), line(finished_at=VALID["started_at"]),
         line(extra="x", more=1, and_=True, none=None, no=False), line(**{f"x{i}": i for i in range(8)}), line(moves=""),
+        line(game="tetromino", level=3, lines=0), line(game="tetromino", level=None), line(level=3), line(game="tetcolor", lines=None),
+        line(game="tetromino", lines=-5), line(**{f"x{i}": i for i in range(8)}, level=1, lines=2),
         json.dumps(dict(reversed(VALID.items()))).encode(), line(player_id=Raw('"\'<=+@~\x7f"')),
         line(started_at="2024-02-29T23:59:59Z"),
         *(line(started_at=f"2026-10-31T11:00:00.{'123456'[:n]}Z") for n in range(1, 7)), line(moves="1a1" * 60_000),
@@ -82,9 +84,12 @@ def plain_lines(draw: st.DrawFn) -> bytes:
     cells["game"] = draw(st.sampled_from(["blocks", "tetromino", "tetcolor"]))
     cells["player_kind"] = draw(st.sampled_from(["human", "ai"]))
     cells["nation"] = draw(st.sampled_from(["FR", "NA", "ZW", "AD", None]))
+    for name in OPTIONAL_NAMES:
+        if draw(st.booleans()):
+            cells[name] = draw(st.none() | st.integers(1 - 10**18, 10**18 - 1))
     extras = draw(
         st.dictionaries(
-            _TEXT.filter(lambda key: key not in FIELDS), st.none() | st.booleans() | st.integers(-9, 9) | _TEXT, max_size=4
+            _TEXT.filter(lambda key: key not in (*FIELDS, *OPTIONAL_NAMES)), st.none() | st.booleans() | st.integers(-9, 9) | _TEXT, max_size=4
         )
     )
     items = draw(st.permutations(list({**cells, **extras}.items())))

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 from engine import ENGINE_VERSION
-from engine.blocks.batch import BatchReplayer, BatchResult, TextColumn
+from engine.batch import BatchResult, TextColumn
+from engine.blocks.batch import BatchReplayer
 from engine.blocks.kernel import MAX_SIDE
 from replay import ndjson, shards
 from replay.errors import EngineDisagreement
@@ -47,7 +48,7 @@ def check_row(row: dict[str, Any], found: Record, verifier: Verifier, source: tu
     verdict = judge(found, verifier.rulebook, verifier.challenges, verifier.settings)
     assert verdict.verdict in ("verified", "flagged")
     for name, given in asdict(found).items():
-        expected = EPOCH + timedelta(microseconds=given) if FIELDS[name] == TIME else given
+        expected = EPOCH + timedelta(microseconds=given) if FIELDS.get(name) == TIME else given
         if name != "moves":
             assert row[name] == expected, name
     replayed = verdict.replayed or dict.fromkeys(("score", "best_combo", "board", "finished")) | {"moves": 0}
@@ -55,7 +56,8 @@ def check_row(row: dict[str, Any], found: Record, verifier: Verifier, source: tu
         "verdict": verdict.verdict, "counted": verdict.counted, "reason_codes": [reason.code for reason in verdict.reasons],
         "reasons": json.dumps([reason.as_json() for reason in verdict.reasons]), "suspicions": list(verdict.suspicions),
         "evidence": None if verdict.evidence is None else json.dumps(verdict.evidence, sort_keys=True),
-        "replayed_score": replayed["score"], "replayed_best_combo": replayed["best_combo"], "moves": replayed["moves"],
+        "replayed_score": replayed["score"], "replayed_best_combo": replayed["best_combo"],
+        "replayed_level": replayed.get("level"), "replayed_lines": replayed.get("lines"), "moves": replayed["moves"],
         "moves_received": verdict.claimed["moves"], "finished": replayed["finished"],
         "fault_kind": verdict.fault.kind if verdict.fault else None, "fault_move": verdict.fault.move if verdict.fault else None,
         "fault_text": verdict.fault.text if verdict.fault else None, "copy_of": None, "source_file": source[0],
@@ -449,14 +451,14 @@ def test_a_row_has_every_column_and_no_null_where_none_may_be() -> None:
     may_be_null = {
         "nation", "evidence", "replayed_score", "replayed_best_combo", "replayed_board", "finished", "fault_kind", "fault_move",
         "fault_text",
-        "copy_of",
+        "copy_of", "level", "lines", "replayed_level", "replayed_lines",
     }  # fmt: skip
     for name, column in zip(done.rows.schema.names, pa.Table.from_batches([done.rows]).cast(VERDICT_SCHEMA).columns, strict=True):
         assert name in may_be_null or column.null_count == 0, name
 
 
 def test_a_batch_result_has_room_for_every_board() -> None:
-    assert BatchResult.empty(3).rows.shape == (3, MAX_SIDE)
+    assert BatchResult.empty(3, MAX_SIDE).rows.shape == (3, MAX_SIDE)
     assert len(TextColumn(np.zeros(0, np.uint8), np.zeros(4, np.int64), np.zeros(4, np.int64))) == 4
 
 

@@ -18,6 +18,8 @@ SAMPLES = {
     "score_mismatch": Reason("score_mismatch", 5000, 1234, 16, "2c5"),
     "combo_mismatch": Reason("combo_mismatch", 4, 3, 40, "1a1"),
     "board_mismatch": Reason("board_mismatch", "#7", "-", 40, "1a1"),
+    "level_mismatch": Reason("level_mismatch", 4, 3, 40, "5h"),
+    "lines_mismatch": Reason("lines_mismatch", 12, 11, 40, "5h"),
     "illegal_move": Reason("illegal_move", "9z9", "bad_token: '9z9' is no token of the notation", 3),
     "impossible_score": Reason("impossible_score", 9**9, "score at most 7020 (1 placements x 7020)", None),
     "unknown_rules": Reason("unknown_rules", "9.9.9", "known of blocks: 1.2.0", None),
