@@ -39,9 +39,13 @@ def simulate(
     as_json: common.JsonOption = False,
 ) -> None:
     """Play days of games with bots and land their uploads in a lake, some of them forged; the truth is kept aside."""
+    from replay.lake import open_lake
+
     first = common.parse_day(day)
     settings = common.load_settings(challenges=challenges, rules=rules)
-    summary = run_simulation(lake, common.days_from(first, days), games, seed, forged, settings)
+    with open_lake(lake) as where:
+        summary = run_simulation(where.root, common.days_from(first, days), games, seed, forged, settings)
+        where.put_tree("logs", "truth")
     if as_json:
         kinds = dict(sorted(summary.kinds.items()))
         common.print_json({"records": summary.records, "moves": summary.moves, "players": summary.players, "kinds": kinds})
@@ -85,8 +89,11 @@ def demo(
     from replay.lake import Lake
     from replay.truth import compare_with_truth
 
+    if ":/" in str(lake):
+        raise UsageError(f"--lake {lake}: a demo makes a local folder; for a store use `replay simulate` and `replay nightly`")
     _make_room(lake, fresh)
-    settings = common.load_settings()
+    # A demo has its own uploads, whatever the machine's nights bring.
+    settings = common.load_settings(source="")
     wanted = common.days_from(common.parse_day(day), days)
     run_simulation(lake, wanted, games, seed, forged, settings)
     runs = [run_with_progress(Lake(lake), night, settings.night(), settings.look_back).run for night in wanted]
@@ -94,7 +101,7 @@ def demo(
     _show_nights(out, runs)
     from replay.cli.boards import standings
 
-    standings(lake=lake, limit=10)
+    standings(lake=str(lake), limit=10)
     compared = compare_with_truth(Lake(lake))
     _show_truth(out, compared)
     out.print("Where to look next:")
@@ -163,9 +170,7 @@ def _show_truth(out: Any, compared: Any) -> None:
 
 
 def doctor(
-    lake: Annotated[
-        Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)
-    ] = None,
+    lake: common.NoLakeOption = None,
     as_json: common.JsonOption = False,
 ) -> None:
     """Check this installation and, with --lake, what is published there."""
