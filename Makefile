@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: airflow demo test test-dags check lint types layers bench twin clean
+.PHONY: airflow cluster demo test test-dags check lint types layers bench twin clean
 
 demo: $(STAMP)  ## three days of simulated uploads, verified and held against the truth
 	$(BIN)/replay demo --fresh
@@ -35,8 +35,15 @@ airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a
 test-dags: $(VENV)/.airflow  ## the DAG's tests, with Airflow
 	$(BIN)/pytest tests/dags
 
+cluster: $(VENV)/.cluster  ## Celery on this machine: a month, a worker killed in mid-shard, compared; needs redis-server and postgresql
+	tests/cluster/run.sh $(BIN)
+
 $(VENV)/.airflow: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[airflow]'
+	touch $@
+
+$(VENV)/.cluster: $(VENV)/.airflow
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster]'
 	touch $@
 
 $(STAMP): pyproject.toml constraints.txt

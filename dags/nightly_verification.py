@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import connections
@@ -59,6 +60,10 @@ RUNBOOK = RUNBOOK.replace("{table}", notify.runbook_table())
 published_day = Asset("replay_published_day", uri="replay://published/day")
 
 
+# One XCom a task: each key of an answer once more by itself would be thousands of rows a night.
+one_xcom = partial(task, multiple_outputs=False)
+
+
 def settled_day(partition_key: str | None, params: Any) -> tuple[str, str]:
     """(lake, day) of a run.  Raises AirflowFailException: no retry mends a run that names no day, or two."""
     from replay.errors import UsageError
@@ -96,15 +101,13 @@ with DAG(
         "max_retry_delay": timedelta(minutes=30),
         "execution_timeout": timedelta(hours=1),
         "on_failure_callback": notify.task_failed,
-        # One XCom a task: each key of an answer once more by itself would be thousands of rows a night.
-        "multiple_outputs": False,
     },
     on_failure_callback=notify.run_failed,
     tags=["replay", "nightly", "verification"],
     doc_md=RUNBOOK,
 ) as dag:
 
-    @task
+    @one_xcom()
     def pull(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """Hashes of the day's files."""
         from replay import tasks
@@ -119,7 +122,7 @@ with DAG(
 
         return tasks.plan(*settled_day(partition_key, params))
 
-    @task(execution_timeout=timedelta(hours=2), map_index_template="{{ spec_name }}")
+    @one_xcom(execution_timeout=timedelta(hours=2), map_index_template="{{ spec_name }}")
     def verify(spec: str, *, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """The shards of one spec, replayed."""
         from airflow.sdk import get_current_context
@@ -130,14 +133,14 @@ with DAG(
         return tasks.verify(*settled_day(partition_key, params), spec)
 
     # A day without shards maps to no task at all; whether it may be published is decided by publish.
-    @task(trigger_rule="none_failed")
+    @one_xcom(trigger_rule="none_failed")
     def publish(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """Verdicts, quarantine and run.json become visible."""
         from replay import tasks
 
         return tasks.publish(*settled_day(partition_key, params), allow_empty=params["allow_empty"])
 
-    @task
+    @one_xcom()
     def standings(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """The warehouse is built and switched to."""
         from replay import tasks
@@ -145,7 +148,7 @@ with DAG(
         lake, day = settled_day(partition_key, params)
         return tasks.standings(lake, day)
 
-    @task(execution_timeout=timedelta(hours=4), outlets=[published_day])
+    @one_xcom(execution_timeout=timedelta(hours=4), outlets=[published_day])
     def late(*, partition_key: str | None = None, params: Any = None, outlet_events: Any = None) -> dict[str, Any]:
         """Published days shortly before are verified again where their files changed; then the night's days are announced."""
         from replay import tasks
@@ -157,7 +160,7 @@ with DAG(
         outlet_events[published_day].add_partitions([day, *done["days"]])
         return done
 
-    @task(on_success_callback=notify.report_written)
+    @one_xcom(on_success_callback=notify.report_written)
     def report(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """Counts, rates and changes beside the day's run.json."""
         from replay import tasks
