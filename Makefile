@@ -36,7 +36,7 @@ test-dags: $(VENV)/.airflow  ## the DAG's tests, with Airflow
 	$(BIN)/pytest tests/dags
 
 cluster: $(VENV)/.cluster  ## Celery on this machine: a month, a worker killed in mid-shard, compared; needs redis-server and postgresql
-	tests/cluster/run.sh $(BIN)
+	tests/cluster/run.sh $(BIN) $(CLUSTER)
 
 $(VENV)/.airflow: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[airflow]'

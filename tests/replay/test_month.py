@@ -31,7 +31,11 @@ def environment(monkeypatch):
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory) -> Path:
     """A lake on which a month of tiny days has landed, with uploads that come days after their challenge and retries across days."""
-    return simulated(tmp_path_factory.mktemp("month") / "lake", 14, days=MONTH)
+    lake = simulated(tmp_path_factory.mktemp("month") / "lake", 14, days=MONTH)
+    # So few games a day may hold no retry at all: a file of one day is sent once more on another.
+    sent = sorted((lake / "logs" / f"day={MONTH[3]}").iterdir())[0]
+    shutil.copyfile(sent, lake / "logs" / f"day={MONTH[9]}" / f"again-{sent.name}")
+    return lake
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +73,7 @@ def order_of(seed: int) -> Iterator[date]:
     return iter(days)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_e2_a_month_in_any_order_is_the_month_one_by_one(logs, one_by_one, tmp_path, seed):
     """E2: verdicts, quarantine, run.json and warehouse are equal whatever came first, was run twice, came late or was sent again."""
     lake = tmp_path / "lake"
