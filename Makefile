@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: airflow demo test test-dags check lint types layers bench twin clean
+.PHONY: airflow cluster demo test test-dags check lint types layers bench twin clean
 
 demo: $(STAMP)  ## three days of simulated uploads, verified and held against the truth
 	$(BIN)/replay demo --fresh
@@ -26,10 +26,13 @@ layers: $(STAMP)
 bench: $(STAMP)  ## the figures, one table
 	$(BIN)/python -m benchmarks
 
-twin: $(STAMP)  ## kernel, interpreted engine and slow twin on 100,000 games of the block puzzle, 20,000 each of Tetromino Arcade and Tetcolor
+# Games of Tetromino Arcade and of Tetcolor each; their twins are a hundred times slower than the block puzzle's.
+TWIN ?= 20000
+
+twin: $(STAMP)  ## kernels, interpreted engines and slow twins on 100,000 games of the block puzzle and 20,000 of each other game
 	REPLAY_TWIN_GAMES=100000 $(BIN)/pytest tests/engine/test_blocks_twin.py
-	REPLAY_TWIN_GAMES=20000 $(BIN)/pytest tests/engine/test_tetromino_twin.py
-	REPLAY_TWIN_GAMES=20000 $(BIN)/pytest tests/engine/test_tetcolor_twin.py
+	REPLAY_TWIN_GAMES=$(TWIN) $(BIN)/pytest tests/engine/test_tetromino_twin.py
+	REPLAY_TWIN_GAMES=$(TWIN) $(BIN)/pytest tests/engine/test_tetcolor_twin.py
 
 airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a simulated day landed; Ctrl-C stops it
 	dags/standalone.sh $(BIN)
@@ -37,8 +40,15 @@ airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a
 test-dags: $(VENV)/.airflow  ## the DAG's tests, with Airflow
 	$(BIN)/pytest tests/dags
 
+cluster: $(VENV)/.cluster  ## Celery on this machine: a month, a worker killed in mid-shard, compared; needs redis-server and postgresql
+	tests/cluster/run.sh $(BIN) $(CLUSTER)
+
 $(VENV)/.airflow: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[airflow]'
+	touch $@
+
+$(VENV)/.cluster: $(VENV)/.airflow
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster]'
 	touch $@
 
 $(STAMP): pyproject.toml constraints.txt

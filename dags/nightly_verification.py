@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
+import connections
+import notify
 from airflow.sdk import DAG, Asset, CronPartitionTimetable, Param, task
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -25,9 +28,14 @@ The day is the run's **partition key**, `YYYY-MM-DD`.
 
 On every machine that runs tasks: the folder of the lake under the same path, and in the environment
 
-- `REPLAY_LAKE`: that folder, holding `logs/day=YYYY-MM-DD/`;
+- `REPLAY_LAKE`: that folder, holding `logs/day=YYYY-MM-DD/`, or the URL of a lake on an object store, which needs no folder;
 - `REPLAY_THREADS`: threads of one task (1 if unset), as tasks run beside each other;
-- any other `REPLAY_…` setting as for `replay nightly`.
+- any other `REPLAY_…` setting as for `replay nightly`;
+- where uploads land, if they do not land in the lake: `REPLAY_SOURCE`, a folder or URL with `{day}` in it, with
+  `REPLAY_SOURCE_OPTIONS`; or `REPLAY_SOURCE_CONN`, a connection (`dags/connections.py` says what stands where in it);
+- to be told by mail (there and for the Dag processor): `REPLAY_MAIL_TO`, addresses with commas between, and the connection
+  `smtp_default` (or `REPLAY_MAIL_CONN`) with `from_email` in its extra; `REPLAY_FLAG_RATE_CALLBACK`, `module:function`, is called
+  with the report when a flag rate stands out.
 
 ### By hand
 
@@ -42,21 +50,18 @@ On every machine that runs tasks: the folder of the lake under the same path, an
 
 Nothing half is ever visible; all tasks may be cleared and run again. The error's sentence says what to do.
 
-| task | it says | do |
-|---|---|---|
-| pull | no log file was received | Clear `pull` when it has landed; `allow_empty` is for a day that really was empty. |
-| verify | a file is gone, or the rules or tables have changed | Clear `pull` with its downstream tasks. |
-| verify | killed, out of memory | It is retried. Lower `REPLAY_SHARD_GAMES` or `REPLAY_THREADS`, then clear from `plan`. |
-| publish | shards are not verified | Clear the failed `verify` tasks with their downstream tasks. |
-| publish | the day would be emptied | The files were replaced by empty or broken ones: land them again and clear `pull`. |
-| publish, standings | another night is writing | It is retried; look for a `replay nightly` by hand. |
-| standings | a check failed | Verdicts are published, the boards are yesterday's. The check's name says where to look. |
-| report | a day has changed and stays as it was published | Its sentence says why; clear that day when its files are right. |
-| report | no record could be read | The files are of another kind than the readers expect: look at the quarantine. |
+{table}
 """
 
-# Other teams' DAGs follow a day's verdicts and standings with schedule=[published_day]; the event's extra names the day.
+RUNBOOK = RUNBOOK.replace("{table}", notify.runbook_table())
+
+# Other teams' DAGs follow with schedule=PartitionedAssetTimetable(assets=published_day): a run for each published day, whose
+# partition key is that day.  A plain schedule=[published_day] gets no run, as Airflow keeps events with a key for those.
 published_day = Asset("replay_published_day", uri="replay://published/day")
+
+
+# One XCom a task: each key of an answer once more by itself would be thousands of rows a night.
+one_xcom = partial(task, multiple_outputs=False)
 
 
 def settled_day(partition_key: str | None, params: Any) -> tuple[str, str]:
@@ -95,17 +100,20 @@ with DAG(
         "retry_exponential_backoff": True,
         "max_retry_delay": timedelta(minutes=30),
         "execution_timeout": timedelta(hours=1),
+        "on_failure_callback": notify.task_failed,
     },
+    on_failure_callback=notify.run_failed,
     tags=["replay", "nightly", "verification"],
     doc_md=RUNBOOK,
 ) as dag:
 
-    @task
+    @one_xcom()
     def pull(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """Hashes of the day's files."""
         from replay import tasks
 
-        return tasks.pull(*settled_day(partition_key, params), allow_empty=params["allow_empty"])
+        lake, day = settled_day(partition_key, params)
+        return tasks.pull(lake, day, allow_empty=params["allow_empty"], **connections.night_source())
 
     @task
     def plan(*, partition_key: str | None = None, params: Any = None) -> list[str]:
@@ -114,7 +122,7 @@ with DAG(
 
         return tasks.plan(*settled_day(partition_key, params))
 
-    @task(execution_timeout=timedelta(hours=2), map_index_template="{{ spec_name }}")
+    @one_xcom(execution_timeout=timedelta(hours=2), map_index_template="{{ spec_name }}")
     def verify(spec: str, *, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """The shards of one spec, replayed."""
         from airflow.sdk import get_current_context
@@ -125,30 +133,34 @@ with DAG(
         return tasks.verify(*settled_day(partition_key, params), spec)
 
     # A day without shards maps to no task at all; whether it may be published is decided by publish.
-    @task(trigger_rule="none_failed")
+    @one_xcom(trigger_rule="none_failed")
     def publish(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """Verdicts, quarantine and run.json become visible."""
         from replay import tasks
 
         return tasks.publish(*settled_day(partition_key, params), allow_empty=params["allow_empty"])
 
-    @task(outlets=[published_day])
-    def standings(*, partition_key: str | None = None, params: Any = None, outlet_events: Any = None) -> dict[str, Any]:
+    @one_xcom()
+    def standings(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """The warehouse is built and switched to."""
         from replay import tasks
 
         lake, day = settled_day(partition_key, params)
-        outlet_events[published_day].extra = {"day": day}
-        return tasks.standings(lake)
+        return tasks.standings(lake, day)
 
-    @task(execution_timeout=timedelta(hours=4))
-    def late(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
-        """Published days shortly before are verified again where their files changed."""
+    @one_xcom(execution_timeout=timedelta(hours=4), outlets=[published_day])
+    def late(*, partition_key: str | None = None, params: Any = None, outlet_events: Any = None) -> dict[str, Any]:
+        """Published days shortly before are verified again where their files changed; then the night's days are announced."""
         from replay import tasks
 
-        return tasks.late(*settled_day(partition_key, params))
+        lake, day = settled_day(partition_key, params)
+        done = tasks.late(lake, day, **connections.night_source())
+        # An event each for the day and for those that changed; a run by hand that has no key gives its event the day's too.
+        outlet_events[published_day].extra = {"day": day, "restated": done["days"]}
+        outlet_events[published_day].add_partitions([day, *done["days"]])
+        return done
 
-    @task
+    @one_xcom(on_success_callback=notify.report_written)
     def report(*, partition_key: str | None = None, params: Any = None) -> dict[str, Any]:
         """Counts, rates and changes beside the day's run.json."""
         from replay import tasks

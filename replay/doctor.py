@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from replay.errors import InputError, ReplayError
-from replay.lake import Lake
+from replay.lake import Lake, open_lake
 
 Finding = tuple[str, bool, str]
 
 
-def examine(lake: Path | None) -> list[Finding]:
+def examine(lake: Path | str | None) -> list[Finding]:
     """(check, whether it is fine, what was found) for the installation and, if given, a lake."""
-    return _installation() + (_lake(Lake(lake)) if lake is not None else [])
+    if lake is None:
+        return _installation()
+    with open_lake(lake) as where:
+        return _installation() + _lake(where)
 
 
 def _installation() -> list[Finding]:
@@ -90,6 +93,7 @@ def _compare(game: str, rules: Any, log: str, mode: str, rng_seed: int) -> tuple
 
 def _lake(lake: Lake) -> list[Finding]:
     findings: list[Finding] = []
+    lake.refresh("runs", "standings")
     days = lake.published_days()
     span = f"{days[0]} to {days[-1]}" if days else "none"
     findings.append(("published days", bool(days), f"{len(days)}: {span}"))
@@ -106,8 +110,8 @@ def _lake(lake: Lake) -> list[Finding]:
         )
     except InputError as error:
         findings.append(("standings", False, str(error)))
-    left = lake.staging.is_dir() and any(lake.staging.iterdir())
-    findings.append(("staging", True, "a night is running or was cut off; the next one clears up" if left else "empty"))
+    left = "a night is running or was cut off; the next one clears up" if lake.work_left() else "empty"
+    findings.append(("staging", True, left))
     return findings
 
 
@@ -117,8 +121,9 @@ def _inputs_unchanged(lake: Lake, day: object) -> bool:
     from replay.night import read_run
 
     assert isinstance(day, date)
-    files, _ = lake.log_files(day)
-    now = {}
+    now = lake.known_hashes(day)
+    files = [path for path in lake.log_files(day)[0] if path.name not in now]
+    lake.fetch_logs(files)
     for path in files:
         with path.open("rb") as handle:
             now[path.name] = hashlib.file_digest(handle, "sha256").hexdigest()

@@ -5,7 +5,9 @@
     ReplayError
     ├── UsageError            the call cannot be carried out as given            exit 2
     │   ├── InputError        a file or folder that cannot be read               exit 2
-    │   │   └── DamagedInput  a landed file whose bytes are not what its kind has: quarantined by a night   exit 2
+    │   │   ├── DamagedInput  a landed file whose bytes are not what its kind has: quarantined by a night   exit 2
+    │   │   ├── ChangedInput  an object of a store that was changed or removed while it was read   exit 2
+    │   │   └── UnreachableSource  where logs come from cannot be reached at all, whatever the day   exit 2
     │   └── ReferenceDataError  a rules file, challenge table or seed is wrong   exit 2
     ├── MalformedRecord       one record that cannot be taken: quarantined, never raised out of a night
     └── NightError            a night that must not publish                      exit 1
@@ -38,6 +40,14 @@ class InputError(UsageError):
 
 class DamagedInput(InputError):
     """A landed file whose bytes are not what its kind has; a night puts it aside and goes on."""
+
+
+class ChangedInput(InputError):
+    """An object of a store that was changed or removed while it was read."""
+
+
+class UnreachableSource(InputError):
+    """Where logs come from cannot be reached at all, whatever the day: a scheduler tries again later."""
 
 
 class ReferenceDataError(UsageError):

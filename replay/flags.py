@@ -21,9 +21,10 @@ def query_flags(
 
     Raises InputError when the day (or any day) was not published.
     """
+    lake.refresh("verdicts", days=None if day is None else [day])
     days = [d for d in lake.published_days() if day is None or d == day]
     if not days:
-        raise InputError(f"{lake.root}: {f'{day} was not' if day else 'no day was'} published here, run `replay nightly`")
+        raise InputError(f"{lake.name}: {f'{day} was not' if day else 'no day was'} published here, run `replay nightly`")
     files = [str(lake.verdict_file(d)) for d in days]
     with connect() as con:
         wanted = {"files": files, "reason": reason, "player_id": player_id, "limit": limit, "offset": offset}

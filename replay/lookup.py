@@ -21,6 +21,7 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
     Raises InputError when no day has it; a quarantined record of that id is named in the message.
     """
 
+    lake.refresh("verdicts", "quarantine")
     days = lake.published_days()
     rows: list[dict[str, Any]] = []
     with connect(threads=2) as con:
@@ -36,7 +37,7 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
             if rows and kind == "verdict":
                 break
     if not rows:
-        raise InputError(f"{lake.root}: no published day has a game {game_id!r}, check the id and that its night has run")
+        raise InputError(f"{lake.name}: no published day has a game {game_id!r}, check the id and that its night has run")
     if "verdict" not in rows[0]:
         row = rows[0]
         raise InputError(
@@ -52,6 +53,7 @@ def read_uploaded(lake: Lake, row: dict[str, Any]) -> Record:
     Raises InputError when the file is gone or another record stands in its place: nobody is shown somebody else's game.
     """
     path = lake.day("logs", row["day"]) / row["source_file"]
+    lake.fetch_logs([found for found in lake.log_files(row["day"])[0] if found == path])
     record = read_record(path, row["source_line"])
     for name in ("game_id", "challenge", "attempt", "score", "best_combo", "final_board"):
         if getattr(record, name) != row[name]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from replay.challenges import SEEDS, load_challenges
@@ -16,7 +17,9 @@ from replay.errors import DayWouldBeEmptied, InputError, NothingReceived
 from replay.lake import Lake, Publication, recover
 from replay.rulebook import Rulebook, load_rulebook
 from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
+from replay.sources import Brought, Left, Source
 from replay.standings import StandingsSettings, build_warehouse, load_player_states
+from replay.timings import Timings
 from replay.verdict import JudgeSettings
 from replay.verify import Verifier
 
@@ -27,7 +30,8 @@ Report = Callable[[str, int, int], None]
 class NightSettings:
     """What a night is run with; ``None`` paths are the built-in rules and seeds/.
 
-    ``threads`` None uses every core; ``memory_limit`` is DuckDB's, for standings.
+    ``threads`` None uses every core; ``memory_limit`` is DuckDB's, for standings; ``source`` None leaves it to others to put logs
+    into the lake.
     """
 
     rules: Path | None = None
@@ -39,6 +43,7 @@ class NightSettings:
     memory_limit: str = "512MB"
     ai_in_percentile: bool = True
     judge: JudgeSettings = field(default_factory=JudgeSettings)
+    source: Source | None = None
 
     @property
     def players_file(self) -> Path:
@@ -69,18 +74,33 @@ class NightSettings:
 
 @dataclass(frozen=True)
 class Pulled:
-    """The log files of a day: those to read, with size and SHA-256, and those left alone."""
+    """The log files of a day: those to read, with size and SHA-256, and those left alone, in the lake or at the source; of the
+    latter ``left_waiting`` says why, and ``place`` where that is."""
 
     files: tuple[Path, ...]
     inputs: tuple[dict[str, Any], ...]
     left_alone: tuple[str, ...]
+    left_waiting: tuple[Left, ...] = ()
+    place: str = ""
 
 
-def pull(lake: Lake, day: date) -> Pulled:
+def bring(lake: Lake, day: date, settings: NightSettings, timings: Timings | None = None) -> Brought:
+    """Bring the day's logs from where they land, if the settings name such a place.  Raises what ``land`` raises."""
+    if settings.source is None:
+        return Brought()
+    from replay.landing import land
+
+    with (timings or Timings()).step("land"):
+        return land(settings.source, day, lake)
+
+
+def pull(lake: Lake, day: date, brought: Brought | None = None) -> Pulled:
     """Find the day's files and take their hashes.  Raises InputError for a lake without logs."""
-    if not lake.root.is_dir():
-        raise InputError(f"{lake.root}: no such lake, name the folder that holds logs/day=.../")
+    brought = brought or Brought()
+    if not lake.exists():
+        raise InputError(f"{lake.name}: no such lake, name the folder that holds logs/day=.../")
     files, left_alone = lake.log_files(day)
+    lake.fetch_logs(files)
     inputs = []
     for path in files:
         try:
@@ -91,7 +111,9 @@ def pull(lake: Lake, day: date) -> Pulled:
         with path.open("rb") as handle:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
         inputs.append({"file": path.name, "bytes": path.stat().st_size, "sha256": digest})
-    return Pulled(tuple(files), tuple(inputs), tuple(path.name for path in left_alone))
+    names = {path.name for path in left_alone} | {entry.file for entry in brought.left}
+    lake.note_hashes(day, {str(entry["file"]): str(entry["sha256"]) for entry in inputs})
+    return Pulled(tuple(files), tuple(inputs), tuple(sorted(names)), brought.left, brought.place)
 
 
 def staging_of(lake: Lake, day: date) -> Path:
@@ -100,9 +122,14 @@ def staging_of(lake: Lake, day: date) -> Path:
 
 
 def verify_day(
-    lake: Lake, day: date, shards: list[Shard], settings: NightSettings, report: Report | None = None
+    lake: Lake,
+    day: date,
+    shards: list[Shard],
+    settings: NightSettings,
+    report: Report | None = None,
+    timings: Timings | None = None,
 ) -> list[ShardResult]:
-    """Verify all shards of a day one after the other, each on all threads."""
+    """Verify all shards of a day one after the other, each on all threads; ``timings`` is told what each took."""
     verifier = settings.verifier()
     staging = staging_of(lake, day)
     shutil.rmtree(staging, ignore_errors=True)
@@ -116,29 +143,46 @@ def verify_day(
             report("verify", done, 0)
 
     for shard in shards:
+        began = monotonic()
         results.append(verify_shard(shard, verifier, staging, settings.threads, advance))
+        if timings is not None:
+            timings.shard(shard, results[-1].received, began)
     return results
 
 
 def run_night(
-    lake: Lake, day: date, settings: NightSettings, allow_empty: bool = False, report: Report | None = None
+    lake: Lake,
+    day: date,
+    settings: NightSettings,
+    allow_empty: bool = False,
+    report: Report | None = None,
+    timings: Timings | None = None,
+    brought: Brought | None = None,
 ) -> dict[str, Any]:
-    """Run one night from start to end and return what run.json says.
+    """Run one night from start to end and return what run.json says; ``timings``, if given, what its steps took.
 
-    Raises NothingReceived for a day without records (unless allowed), NightRunning while another night holds the lake,
+    Logs are brought from the source first, unless ``brought`` says what came of that already.  Raises what ``land`` raises,
+    NothingReceived for a day without records (unless allowed), NightRunning while another night holds the lake,
     InputError, ReferenceDataError and the other NightErrors; then nothing of this night is visible.
     """
     from replay.anonymise import replace_old_ids
     from replay.publish import stage_day
 
+    timings = timings or Timings()
+    if brought is None:
+        # Others may write to the lake meanwhile: this can take as long as a file takes to grow.
+        brought = bring(lake, day, settings, timings)
     with lake.lock():
         recover(lake)
-        pulled = pull(lake, day)
+        lake.refresh("verdicts", "runs")
+        with timings.step("pull"):
+            pulled = pull(lake, day, brought)
         refuse_without_files(lake, day, pulled, allow_empty)
-        shards = plan_shards(pulled.files, settings.shard_games)
+        with timings.step("plan"):
+            shards = plan_shards(pulled.files, settings.shard_games)
         if report:
             report("plan", len(shards), sum(entry["bytes"] for entry in pulled.inputs))
-        results = verify_day(lake, day, shards, settings, report)
+        results = verify_day(lake, day, shards, settings, report, timings)
         refuse_to_publish(lake, day, pulled, results, allow_empty)
         if report:
             report("publish", 0, 0)
@@ -146,10 +190,12 @@ def run_night(
         replace_old_ids(lake, settings)
         # Verdicts and standings become visible in one step, and only when every check has passed.
         publication = Publication(lake)
-        run = stage_day(publication, lake, day, pulled, results, settings)
+        with timings.step("publish"):
+            run = stage_day(publication, lake, day, pulled, results, settings)
         if report:
             report("standings", 0, 0)
-        stage_standings(publication, lake, settings)
+        with timings.step("standings"):
+            stage_standings(publication, lake, settings)
         publication.commit()
         shutil.rmtree(staging_of(lake, day), ignore_errors=True)
         forget_old_warehouses(lake)
@@ -160,6 +206,11 @@ def refuse_without_files(lake: Lake, day: date, pulled: Pulled, allow_empty: boo
     """Raises NothingReceived for a day without log files, unless that is allowed."""
     if not pulled.files and not allow_empty:
         left = f" ({len(pulled.left_alone)} files of no known kind were left alone)" if pulled.left_alone else ""
+        if pulled.left_waiting:
+            first, others = pulled.left_waiting[0], len(pulled.left_waiting) - 1
+            left = f" ({first.file} at {pulled.place} {first.why}" + (f", {others} others like that)" if others else ")")
+        elif pulled.place:
+            left += f", nor lies one at {pulled.place}"
         raise NothingReceived(
             f"{lake.day('logs', day)}: no log file was received for {day}{left}; use --allow-empty if that is right"
         )
@@ -171,7 +222,7 @@ def refuse_to_publish(lake: Lake, day: date, pulled: Pulled, results: list[Shard
     Raises InputError for files that changed while they were read, NothingReceived for a day without games (unless allowed) and
     DayWouldBeEmptied.
     """
-    _refuse_growing_files(pulled)
+    _refuse_growing_files(lake, day, pulled)
     if not sum(result.received for result in results) and not allow_empty:
         raise NothingReceived(
             f"{lake.day('logs', day)}: {len(pulled.files)} log files were received for {day}, but no game is in them;"
@@ -181,11 +232,13 @@ def refuse_to_publish(lake: Lake, day: date, pulled: Pulled, results: list[Shard
         _refuse_to_empty(lake, day, pulled)
 
 
-def _refuse_growing_files(pulled: Pulled) -> None:
+def _refuse_growing_files(lake: Lake, day: date, pulled: Pulled) -> None:
     """What run.json says of a file must be true of what was read: one that was still being written is not taken half."""
+    now = lake.landed(day)
     for path, entry in zip(pulled.files, pulled.inputs, strict=True):
-        if path.stat().st_size != entry["bytes"]:
+        if path.name not in now or now[path.name].size != entry["bytes"]:
             raise InputError(f"{path}: was still being written while the night read it, run the night again when it has landed")
+    lake.refuse_changed_logs(day)
 
 
 def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:
@@ -214,7 +267,7 @@ def stage_standings(
     name = _warehouse_name(publication, lake, days, settings)
     target = lake.warehouse / name
     rows: dict[str, int] | None = None
-    if rebuild or not target.exists():
+    if rebuild or not lake.is_published(target):
         rows = build_warehouse(
             publication.stage(target), [str(publication.newest(lake.verdict_file(day))) for day in days],
             players_csv=settings.players_file, tiers_csv=settings.tiers_file,
@@ -250,8 +303,9 @@ def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
 
     with lake.lock():
         recover(lake)
+        lake.refresh("verdicts", "runs")
         if not lake.published_days():
-            raise InputError(f"{lake.root}: no day was published here, run `replay nightly` first")
+            raise InputError(f"{lake.name}: no day was published here, run `replay nightly` first")
         replace_old_ids(lake, settings)
         publication = Publication(lake)
         rows = stage_standings(publication, lake, settings, rebuild=True) or {}
@@ -262,11 +316,8 @@ def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
 
 def forget_old_warehouses(lake: Lake) -> None:
     """Keep the newest two besides the current one: somebody may still be reading them."""
-    current = lake.current_warehouse()
-    others = [p for p in lake.warehouse.glob("*.duckdb") if p != current]
-    others.sort(key=lambda p: (p.stat().st_mtime_ns, p.name))
-    for path in others[:-2]:
-        path.unlink()
+    for path in lake.older_warehouses()[:-2]:
+        lake.remove(path)
 
 
 def read_run(lake: Lake, day: date) -> dict[str, Any]:

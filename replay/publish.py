@@ -336,4 +336,5 @@ def _describe(
         "players": hashlib.sha256(settings.players_file.read_bytes()).hexdigest(),
         "inputs": [{**entry, "records": by_file[entry["file"]]} for entry in pulled.inputs],
         "left_alone": list(pulled.left_alone),
+        "left_waiting": [asdict(entry) for entry in pulled.left_waiting],
     }

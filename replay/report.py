@@ -6,14 +6,16 @@ A report is made from what is published, so it can be made again at any time; it
 from __future__ import annotations
 
 import json
-import os
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replay.database import connect, rows_of
+from replay.errors import InputError
 from replay.lake import Lake
 from replay.night import read_run
+from replay.timings import Timings
 from replay.words import visible
 
 if TYPE_CHECKING:
@@ -24,17 +26,30 @@ SQL = Path(__file__).parent / "sql" / "queries"
 USUAL_NIGHTS = 14
 
 
-def make_report(lake: Lake, day: date) -> dict[str, Any]:
+@dataclass(frozen=True)
+class FarAbove:
+    """When a flag rate stands out: ``least`` flagged games or more, and a rate above ``times`` the usual."""
+
+    times: int = 2
+    least: int = 20
+
+
+def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings: Timings | None = None) -> dict[str, Any]:
     """The report of a published day.
 
     ``counts`` are run.json's; ``rates`` flagged games per thousand by reason and by client (platform and app version), each with
     the same over the USUAL_NIGHTS published before (None where there is nothing to compare with); ``late`` the games of earlier
     challenges by days of delay; ``standings_changed`` what the current warehouse moved against the one before, by challenge.
+    ``stands_out`` are the reasons and clients whose rate is far above the usual (None when no night was published before), under
+    ``stands_out_rule``; ``timings`` what the night took (``Timings.as_json``; None when it was not measured): the one key that
+    differs between two runs of the same night.
+    ``left_waiting`` are the files that stayed at the source, with the reason.
     Raises InputError when the day was not published.
     """
 
-    run = read_run(lake, day)
     earlier = [other for other in lake.published_days() if other < day][-USUAL_NIGHTS:]
+    lake.refresh("runs", "verdicts", "warehouses", days=[*earlier, day])
+    run = read_run(lake, day)
     with connect() as con:
         files = {"today": [str(lake.verdict_file(day))], "before": [str(lake.verdict_file(other)) for other in earlier]}
         # An empty list of files is no list to DuckDB: a first night is compared with itself and the comparison is dropped.
@@ -43,6 +58,11 @@ def make_report(lake: Lake, day: date) -> dict[str, Any]:
             name: _rates(con, statement, parameters, bool(earlier))
             for name, statement in (("reasons", "report_reasons.sql"), ("clients", "report_clients.sql"))
         }
+        found = con.execute(
+            (SQL / "report_stands_out.sql").read_text("utf-8"),
+            {**parameters, "times": far_above.times, "least": far_above.least},
+        )
+        stands_out = rows_of(found) if earlier else None
         late = con.execute((SQL / "report_late.sql").read_text("utf-8"), {"day": day, "today": files["today"]}).fetchall()
     return {
         "day": day.isoformat(),
@@ -50,9 +70,14 @@ def make_report(lake: Lake, day: date) -> dict[str, Any]:
         "quarantine": run["quarantine_codes"],
         "suspicions": run["suspicions"],
         "nights_compared": len(earlier),
+        "stands_out_rule": {"times": far_above.times, "least": far_above.least},
+        "stands_out": stands_out,
         "rates": rates,
         "late": [{"challenge": challenge, "days": days, "games": games} for challenge, days, games in late],
+        # A night of an earlier version of this program says nothing of it.
+        "left_waiting": run.get("left_waiting", []),
         "standings_changed": _standings_changed(lake),
+        "timings": timings.as_json() if timings else None,
     }
 
 
@@ -71,22 +96,32 @@ def _standings_changed(lake: Lake) -> list[dict[str, Any]]:
     from replay.standings import query_changes
 
     current = lake.current_warehouse()
-    others = sorted(
-        (path for path in lake.warehouse.glob("*.duckdb") if path != current), key=lambda p: (p.stat().st_mtime_ns, p.name)
-    )
+    others = lake.older_warehouses()
     return query_changes(current, others[-1]) if others else []
 
 
-def write_report(lake: Lake, day: date) -> dict[str, Any]:
-    """Make the report and put it to ``<lake>/reports/day=…/report.json`` and ``report.md``; returns it."""
-    report = make_report(lake, day)
+def write_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings: Timings | None = None) -> dict[str, Any]:
+    """Make the report and put it to ``<lake>/reports/day=…/report.json`` and ``report.md``; returns it.
+
+    All but ``timings`` is the same however often it is written.
+    """
+    report = make_report(lake, day, far_above, timings)
     folder = lake.day("reports", day)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in (("report.json", json.dumps(report, indent=2, default=str) + "\n"), ("report.md", as_markdown(report))):
-        aside = folder / f".{name}.writing"
-        aside.write_text(text, "utf-8")
-        os.replace(aside, folder / name)
+    text = json.dumps(report, indent=2, default=str) + "\n"
+    lake.put_texts({folder / "report.json": text, folder / "report.md": as_markdown(report)})
     return report
+
+
+def read_report(lake: Lake, day: date) -> dict[str, Any]:
+    """The report.json of a day.  Raises InputError when there is none or it cannot be read."""
+    lake.refresh("reports", days=[day])
+    path = lake.day("reports", day) / "report.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is not there or cannot be read, run the night's report again") from error
+    return found
 
 
 def as_markdown(report: dict[str, Any]) -> str:
@@ -95,7 +130,7 @@ def as_markdown(report: dict[str, Any]) -> str:
     lines = [f"# Night of {report['day']}", "", "| | games |", "| --- | ---: |"]
     for name in ("records", "verified", "counted", "flagged", "copy", "quarantined"):
         lines.append(f"| {name} | {counts[name]:,} |")
-    lines += ["", f"Compared with the {report['nights_compared']} nights before.", ""]
+    lines += ["", *_stands_out(report), ""]
     for title, key in (("Flags by reason", "reasons"), ("Flags by client", "clients")):
         lines += [
             f"## {title}",
@@ -114,6 +149,10 @@ def as_markdown(report: dict[str, Any]) -> str:
         lines += ["## Late games", "", "| challenge | days late | games |", "| --- | ---: | ---: |"]
         lines += [f"| {_cell(row['challenge'])} | {row['days']} | {row['games']:,} |" for row in report["late"]]
         lines.append("")
+    if report["left_waiting"]:
+        lines += ["## Left at the source", "", "| file | why |", "| --- | --- |"]
+        lines += [f"| {_cell(row['file'])} | {_cell(row['why'])} |" for row in report["left_waiting"]]
+        lines.append("")
     if report["standings_changed"]:
         lines += ["## Standings changed", "", "| challenge | new players | gone | raised | lowered | positions moved |"]
         lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
@@ -121,7 +160,44 @@ def as_markdown(report: dict[str, Any]) -> str:
             numbers = ("players_new", "players_gone", "bests_raised", "bests_lowered", "positions_moved")
             lines.append(f"| {_cell(row['challenge'])} | " + " | ".join(f"{row[name]:,}" for name in numbers) + " |")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines + _took(report["timings"]))
+
+
+def _stands_out(report: dict[str, Any]) -> list[str]:
+    rule, rows = report["stands_out_rule"], report["stands_out"]
+    if rows is None:
+        return ["No night was published before this one: there is no usual rate to compare with."]
+    nights = report["nights_compared"]
+    usual = f"the {nights} nights before" if nights > 1 else "the night before"
+    told = f"{rule['least']:,} or more flagged games, at more than {rule['times']} times the rate of {usual}"
+    if not rows:
+        return [f"Nothing stands out ({told})."]
+    lines = ["## What stands out", "", f"{told[:1].upper()}{told[1:]}:", ""]
+    for row in rows:
+        against = " of all clients, as this one is new" if row["usual_of"] == "all clients" else ""
+        lines.append(
+            f"- {row['kind']} **{_cell(row['name'])}**: {row['flagged']:,} of {row['games']:,} games flagged,"
+            f" {_per_thousand(row['flagged'], row['games'])} per 1,000; usual is"
+            f" {_per_thousand(row['usual_flagged'], row['usual_games'])}{against}"
+        )
+    return lines
+
+
+def _took(timings: dict[str, Any] | None) -> list[str]:
+    if timings is None:
+        return []
+    lines = ["## Time", "", "| step | seconds |", "| --- | ---: |"]
+    lines += [f"| {name} | {seconds:,.1f} |" for name, seconds in timings["steps"].items()]
+    lines += ["", "Verify is the work of all shards together; they may have run beside each other.", ""]
+    slowest = timings["slowest_shard"]
+    if slowest:
+        rate = "" if slowest["games_per_second"] is None else f", {slowest['games_per_second']:,} games/s"
+        lines += [
+            f"The slowest shard was number {slowest['number']}, of {_cell(slowest['file'])}: {slowest['records']:,} records in"
+            f" {slowest['seconds']:,.1f} s{rate}.",
+            "",
+        ]
+    return lines
 
 
 def _per_thousand(flagged: int, games: int) -> str:

@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from replay.errors import UsageError
 from replay.verdict import JudgeSettings
 
 if TYPE_CHECKING:
     from replay.night import NightSettings
+    from replay.report import FarAbove
+    from replay.sources import Source
+
+
+_NO_OPTIONS = 'setting REPLAY_{} is no JSON object, write it like {{"endpoint_url": "https://host", "key": "..."}}'
 
 
 class Settings(BaseSettings):
@@ -35,6 +40,21 @@ class Settings(BaseSettings):
     pace_min_ms_per_token: int = Field(200, ge=0, description="superhuman_pace: below this many milliseconds a move")
     look_back: int = Field(3, ge=0, description="days before the night's day whose logs are looked at again for late files")
     copied_min_tokens: int = Field(30, ge=1, description="copied_log: shortest log that is looked at, in moves")
+    flag_rate_times: int = Field(2, ge=1, description="report: a flag rate stands out above so many times the usual")
+    flag_rate_least: int = Field(20, ge=1, description="report: fewer flagged games of one reason or client never stand out")
+
+    storage_options: dict[str, Any] | None = Field(
+        None, description="lake on an object store: fsspec's options for it, as JSON (endpoint_url, key, secret and others)"
+    )
+    cache: Path | None = Field(None, description="lake on an object store: folder for what was fetched (~/.cache/nightly-replay)")
+    cache_bytes: int = Field(20_000_000_000, ge=0, description="lake on an object store: bytes kept there beyond a call, about")
+    lease_seconds: float = Field(60, ge=1, le=3600, description="lake on an object store: when a killed writer's hold runs out")
+
+    source: str | None = Field(None, description="where uploads land: folder or URL with {day} in it (none: in the lake itself)")
+    source_options: dict[str, Any] | None = Field(None, description="source: fsspec's options for it, as JSON")
+    source_settle: float = Field(5, ge=0, le=600, description="source: seconds between two looks that must see a file unchanged")
+    source_patience: float = Field(600, ge=0, description="source: seconds that a night waits for a file that is being written")
+    source_retries: int = Field(3, ge=0, le=20, description="source: how often a file that cannot be read is tried again")
 
     def night(self) -> NightSettings:
         """The settings as a night takes them."""
@@ -43,7 +63,22 @@ class Settings(BaseSettings):
         return NightSettings(
             rules=self.rules, challenges=self.challenges, players=self.players, tiers=self.tiers, shard_games=self.shard_games,
             threads=self.threads, memory_limit=self.memory_limit, ai_in_percentile=self.ai_in_percentile, judge=self.judge(),
+            source=self.log_source(),
         )  # fmt: skip
+
+    def log_source(self) -> Source | None:
+        """Where logs are brought from; None when somebody else puts them into the lake."""
+        from replay.sources import Source
+
+        if not self.source:
+            return None
+        return Source(self.source, self.source_options or {}, self.source_settle, self.source_patience, self.source_retries)
+
+    def far_above(self) -> FarAbove:
+        """When a flag rate stands out in a report."""
+        from replay.report import FarAbove
+
+        return FarAbove(self.flag_rate_times, self.flag_rate_least)
 
     def judge(self) -> JudgeSettings:
         """The limits of the suspicions."""
@@ -54,7 +89,14 @@ def load_settings(**options: Any) -> Settings:
     """Settings from the environment, with the options that were given (not None) on top.  Raises UsageError."""
     try:
         return Settings(**{name: value for name, value in options.items() if value is not None})
+    except SettingsError as error:
+        # The words of this error name the field; its value, which is no JSON at all, may hold a secret.
+        field = str(error).partition('"')[2].partition('"')[0]
+        raise UsageError(_NO_OPTIONS.format(field.upper())) from None
     except ValidationError as error:
         first = error.errors()[0]
+        if first["loc"][0] in ("storage_options", "source_options"):
+            # Its value may hold a secret.
+            raise UsageError(_NO_OPTIONS.format(str(first["loc"][0]).upper())) from error
         problem = first["msg"][:1].lower() + first["msg"][1:]
         raise UsageError(f"setting REPLAY_{str(first['loc'][0]).upper()} is {first['input']!r}: {problem}") from error

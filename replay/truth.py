@@ -52,12 +52,13 @@ def compare_with_truth(lake: Lake, examples: int = 5) -> Comparison:
 
     An upload without a row, or a row without an upload, is wrong too.  Raises InputError for a lake without truth.
     """
+    lake.refresh("truth", "verdicts", "quarantine")
     truth = sorted(str(path) for path in (lake.root / "truth").glob("day=*/truth.ndjson"))
     if not truth:
-        raise InputError(f"{lake.root}: no truth/ folder, only a simulated lake has one")
+        raise InputError(f"{lake.name}: no truth/ folder, only a simulated lake has one")
     days = lake.published_days()
     if not days:
-        raise InputError(f"{lake.root}: no day was published here, run `replay nightly` first")
+        raise InputError(f"{lake.name}: no day was published here, run `replay nightly` first")
     with connect() as con:
         con.execute(
             SQL.read_text("utf-8"),

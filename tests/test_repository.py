@@ -138,7 +138,8 @@ def test_constraints_pin_every_dependency():
 
 def test_packages_that_are_imported_are_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = {_name(requirement).replace("-", "_") for requirement in project["dependencies"]}
+    required = [*project["dependencies"], *project["optional-dependencies"]["s3"], *project["optional-dependencies"]["sources"]]
+    declared = {_name(requirement).replace("-", "_") for requirement in required}
     # Packages that a declared one stands for.
     declared |= {"engine", "replay", "pydantic", "llvmlite"}
     import sys

@@ -37,13 +37,23 @@ def standings(
     as_json: common.JsonOption = False,
 ) -> None:
     """Show the published standings: a leaderboard, one day's ranking, one player, or the weekly digest."""
-    from replay import standings as queries
-    from replay.lake import Lake
+    from replay.lake import open_lake
 
     if sum((day is not None, player is not None, digest, nation is not None or month is not None)) > 1:
         raise UsageError("give one of --day, --player, --digest, or --nation and --month together")
     _check_names(game, nation, month)
-    path = Lake(lake).current_warehouse()
+    with open_lake(lake) as where:
+        where.refresh("standings")
+        path = where.current_warehouse()
+        _show(path, day, nation, month, player, digest, game, limit, offset, as_json)
+
+
+def _show(
+    path: Path, day: str | None, nation: str | None, month: str | None, player: str | None, digest: bool, game: str, limit: int,
+    offset: int, as_json: bool,
+) -> None:  # fmt: skip
+    from replay import standings as queries
+
     columns: tuple[str, ...]
     if player is not None:
         found = queries.query_player(path, player)
@@ -150,14 +160,14 @@ def flags(
 ) -> None:
     """List flagged games, newest day first, with what was claimed and what was found."""
     from replay.flags import query_flags
-    from replay.lake import Lake
+    from replay.lake import open_lake
     from replay.verdict import REASON_CODES
 
     if reason is not None and reason not in REASON_CODES:
         raise UsageError(f"--reason {reason!r} is no reason, it must be one of {', '.join(REASON_CODES)}")
-    rows = query_flags(
-        Lake(lake), common.parse_day(day) if day else None, reason=reason, player_id=player, limit=limit, offset=offset
-    )
+    wanted = common.parse_day(day) if day else None
+    with open_lake(lake) as where:
+        rows = query_flags(where, wanted, reason=reason, player_id=player, limit=limit, offset=offset)
     if as_json:
         common.print_lines(rows)
         return

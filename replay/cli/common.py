@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
     from replay.settings import Settings
 
-LakeOption = Annotated[Path, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)]
+_LAKE = typer.Option(
+    "--lake", envvar="REPLAY_LAKE", help="Folder of the lake, or its URL on an object store (s3://bucket/lake).",
+    show_default=False,
+)  # fmt: skip
+LakeOption = Annotated[str, _LAKE]
+NoLakeOption = Annotated[str | None, _LAKE]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ChallengesOption = Annotated[
     Path | None,

@@ -49,10 +49,18 @@ def simulate(
     as_json: common.JsonOption = False,
 ) -> None:
     """Play days of games with bots and land their uploads in a lake, some of them forged; the truth is kept aside."""
+    from replay.lake import open_lake
+
     first = common.parse_day(day)
     settings = common.load_settings(challenges=challenges, rules=rules)
+<<<<<<< HEAD
     others = {"tetromino": tetromino, "tetcolor": tetcolor}
     summary = run_simulation(lake, common.days_from(first, days), games, others, seed, forged, settings)
+=======
+    with open_lake(lake) as where:
+        summary = run_simulation(where.root, common.days_from(first, days), games, seed, forged, settings)
+        where.put_tree("logs", "truth")
+>>>>>>> main
     if as_json:
         kinds = dict(sorted(summary.kinds.items()))
         by_game = {game: dict(sorted(found.items())) for game, found in summary.games.items()}
@@ -106,8 +114,11 @@ def demo(
     from replay.lake import Lake
     from replay.truth import compare_with_truth
 
+    if ":/" in str(lake):
+        raise UsageError(f"--lake {lake}: a demo makes a local folder; for a store use `replay simulate` and `replay nightly`")
     _make_room(lake, fresh)
-    settings = common.load_settings()
+    # A demo has its own uploads, whatever the machine's nights bring.
+    settings = common.load_settings(source="")
     wanted = common.days_from(common.parse_day(day), days)
     others = {"tetromino": tetromino, "tetcolor": tetcolor}
     run_simulation(lake, wanted, games, others, seed, forged, settings)
@@ -116,10 +127,14 @@ def demo(
     _show_nights(out, runs)
     from replay.cli.boards import standings
 
+<<<<<<< HEAD
     standings(lake=lake, limit=10)
     for game, share in others.items():
         if share:
             standings(lake=lake, game=game, limit=5)
+=======
+    standings(lake=str(lake), limit=10)
+>>>>>>> main
     compared = compare_with_truth(Lake(lake))
     _show_truth(out, compared)
     out.print("Where to look next:")
@@ -187,9 +202,7 @@ def _show_truth(out: Any, compared: Any) -> None:
 
 
 def doctor(
-    lake: Annotated[
-        Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)
-    ] = None,
+    lake: common.NoLakeOption = None,
     as_json: common.JsonOption = False,
 ) -> None:
     """Check this installation and, with --lake, what is published there."""

@@ -29,9 +29,7 @@ def game(
     which: Annotated[
         str, typer.Argument(metavar="GAME_ID|FILE|-", help="A game of the lake, a file with its record, or - for standard input.")
     ],
-    lake: Annotated[
-        Path | None, typer.Option("--lake", envvar="REPLAY_LAKE", help="Folder of the lake.", show_default=False)
-    ] = None,
+    lake: common.NoLakeOption = None,
     pick: Annotated[
         str | None, typer.Option("--pick", help="Game id, for a file that holds several games.", show_default=False)
     ] = None,
@@ -87,7 +85,7 @@ def _new_id(player_id: str, players: Path | None) -> str:
 
 
 def _find(
-    which: str, lake: Path | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable
+    which: str, lake: str | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable
 ) -> tuple[Record, Verdict, list[str]]:
     """The record, its verdict, and lines to print below it."""
     if which == "-":
@@ -150,18 +148,20 @@ def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> tuple[R
         raise InputError(str(error)) from error
 
 
-def _from_lake(game_id: str, lake: Path, rulebook: Rulebook, table: ChallengeTable) -> tuple[Record, Verdict, list[str]]:
+def _from_lake(game_id: str, lake: str, rulebook: Rulebook, table: ChallengeTable) -> tuple[Record, Verdict, list[str]]:
     """A published game: replayed again here, with the reasons and suspicions that its night published."""
-    from replay.lake import Lake
+    from replay.lake import open_lake
     from replay.lookup import find_rows, read_uploaded
     from replay.relations import RELATIONAL_REASONS
     from replay.verdict import Reason
     from replay.words import visible
 
-    rows = find_rows(Lake(lake), game_id)
-    row = rows[0]
+    with open_lake(lake) as where:
+        rows = find_rows(where, game_id)
+        row = rows[0]
+        uploaded = read_uploaded(where, row)
     # An anonymised player's old id stands in the landed file only.
-    record, verdict = _judge(replace(read_uploaded(Lake(lake), row), player_id=row["player_id"]), rulebook, table)
+    record, verdict = _judge(replace(uploaded, player_id=row["player_id"]), rulebook, table)
     import json
 
     reasons = tuple(Reason(**reason) for reason in json.loads(row["reasons"]))

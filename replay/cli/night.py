@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from replay.cli import common
 
 if TYPE_CHECKING:
     from replay.late import Nights
+    from replay.timings import Timings
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +30,10 @@ def nightly(
     look_back: Annotated[
         int | None, typer.Option(help="Days before whose changed logs are verified again (3).", show_default=False)
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", help="Where uploads land, with {day} in it: a folder or any fsspec URL.", show_default=False),
+    ] = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Publish a day that received nothing.")] = False,
     as_json: common.JsonOption = False,
 ) -> None:
@@ -41,15 +45,19 @@ def nightly(
     record of it could be read, a check failed, or an earlier day changed and could not be verified again, 2 when rules,
     challenges or files cannot be read.
     """
-    from replay.lake import Lake
+    from replay.lake import open_lake
     from replay.report import write_report
+    from replay.timings import Timings
 
+    timings = Timings()
     settings = common.load_settings(
-        challenges=challenges, rules=rules, players=players, shard_games=shard_games, threads=threads, look_back=look_back
-    )
-    nights = run_with_progress(Lake(lake), common.parse_day(day), settings.night(), settings.look_back, allow_empty)
+        challenges=challenges, rules=rules, players=players, shard_games=shard_games, threads=threads, look_back=look_back,
+        source=source,
+    )  # fmt: skip
+    with open_lake(lake) as where:
+        nights = run_with_progress(where, common.parse_day(day), settings.night(), settings.look_back, allow_empty, timings)
+        write_report(where, common.parse_day(day), settings.far_above(), timings)
     run = nights.run
-    write_report(Lake(lake), common.parse_day(day))
     restated = [str(earlier) for earlier in nights.restated]
     if as_json:
         common.print_json({**run, "restated_days": restated, "problems": list(nights.problems)})
@@ -67,7 +75,9 @@ def nightly(
         raise typer.Exit(1)
 
 
-def run_with_progress(lake: Any, day: Any, settings: Any, look_back: int, allow_empty: bool = False) -> Nights:
+def run_with_progress(
+    lake: Any, day: Any, settings: Any, look_back: int, allow_empty: bool = False, timings: Timings | None = None
+) -> Nights:
     """One night with its look back, with a progress bar on the terminal."""
     from replay.late import run_nights
 
@@ -80,13 +90,13 @@ def run_with_progress(lake: Any, day: Any, settings: Any, look_back: int, allow_
             else:
                 bar.update(task, description=f"{day} {step}")
 
-        nights = run_nights(lake, day, settings, look_back, allow_empty, report)
+        nights = run_nights(lake, day, settings, look_back, allow_empty, report, timings)
         records = nights.run["records"]
         bar.update(task, description=f"{day} published", total=records, completed=records)
     return nights
 
 
-def show_run(run: dict[str, Any], lake: Path) -> None:
+def show_run(run: dict[str, Any], lake: str) -> None:
     """The night's counts and flags as tables."""
     out = common.console()
     verdicts = run["verdicts"]
@@ -107,8 +117,15 @@ def show_run(run: dict[str, Any], lake: Path) -> None:
             for code, number in sorted(run[key].items(), key=lambda item: (-item[1], item[0])):
                 rows.add_row(code, f"{number:,}")
             out.print(rows)
-    if run["left_alone"]:
-        out.print(f"Left alone, of no known kind or still being written: {', '.join(map(ascii, run['left_alone']))}")
+    waiting = {entry["file"] for entry in run["left_waiting"]}
+    alone = [name for name in run["left_alone"] if name not in waiting]
+    if alone:
+        out.print(f"Left alone, of no known kind or still being written: {', '.join(map(ascii, alone))}")
+    if waiting:
+        rows = common.table("Left at the source", ("file", "left"), ("why", "left"))
+        for entry in run["left_waiting"]:
+            rows.add_row(ascii(entry["file"])[1:-1], entry["why"])
+        out.print(rows)
     out.print("Where to look next:")
     for line in (f"replay flags --day {run['day']} --lake {lake}", f"replay standings --lake {lake}"):
         out.print(f"  {line}", soft_wrap=True)
@@ -116,11 +133,12 @@ def show_run(run: dict[str, Any], lake: Path) -> None:
 
 def rebuild(lake: common.LakeOption, players: common.PlayersOption = None, as_json: common.JsonOption = False) -> None:
     """Make the warehouse again from the published verdicts, equal in content."""
-    from replay.lake import Lake
+    from replay.lake import open_lake
     from replay.night import rebuild_standings
 
-    rows = rebuild_standings(Lake(lake), common.load_settings(players=players).night())
-    name = Lake(lake).current_warehouse().name
+    with open_lake(lake) as where:
+        rows = rebuild_standings(where, common.load_settings(players=players).night())
+        name = where.current_warehouse().name
     if as_json:
         common.print_json({"warehouse": name, "rows": rows})
         return

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from replay.cli import common
-from replay.errors import UsageError
+from replay.errors import InputError, UsageError
 from replay.words import visible
 
 
@@ -21,7 +21,9 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    files: Annotated[list[Path], typer.Argument(help="NDJSON (.gz, .zst, plain) or Parquet files; - is standard input.")],
+    files: Annotated[
+        list[str], typer.Argument(help="NDJSON (.gz, .zst, plain) or Parquet files, or their URLs; - is standard input.")
+    ],
     challenges: common.ChallengesOption = None,
     rules: common.RulesOption = None,
     threads: Annotated[int | None, typer.Option(help="Threads (every core).", show_default=False)] = None,
@@ -39,14 +41,17 @@ def verify(
     out = common.console()
     with tempfile.TemporaryDirectory(prefix="replay-stdin-") as folder:
         stdin = Path(folder) / "stdin.ndjson"
-        if files.count(Path("-")) > 1:
+        if files.count("-") > 1:
             raise UsageError("verify: standard input (-) is given twice, it can be read once")
-        if Path("-") in files:
+        if "-" in files:
             _keep_stdin(stdin)
-        paths = [stdin if path == Path("-") else path for path in files]
+        paths = [
+            stdin if file == "-" else _fetched(file, Path(folder) / str(number)) if "://" in file else Path(file)
+            for number, file in enumerate(files)
+        ]
+        shown = {str(path): file for path, file in zip(paths, files, strict=True)}
         for found in verify_files(paths, verifier, settings.threads):
-            if found["source"]["file"] == str(stdin):
-                found["source"]["file"] = "-"
+            found["source"]["file"] = shown[found["source"]["file"]]
             counts[found["verdict"]] += 1
             if as_json:
                 common.print_json(found)
@@ -60,6 +65,20 @@ def verify(
         raise typer.Exit(1)
     if counts["quarantined"]:
         raise typer.Exit(2)
+
+
+def _fetched(url: str, folder: Path) -> Path:
+    """The object at ``url`` as a file of its name.  Raises InputError and a store's other errors."""
+    from replay.store import Store
+
+    parent, _, name = url.rpartition("/")
+    store = Store(parent, common.load_settings().storage_options)
+    entry = store.head(name)
+    if entry is None:
+        raise InputError(f"{url}: there is no such object, check the URL")
+    folder.mkdir()
+    store.get(entry, folder / name)
+    return folder / name
 
 
 def _keep_stdin(path: Path) -> None:

@@ -1,80 +1,30 @@
-"""The DAG under Airflow: integrity, a day by ``dag.test()`` against the night in one call, the day of a run, the timetable's keys.
-
-Airflow reads its settings when it is first imported, so AIRFLOW_HOME is set before.
-"""
+"""The DAG under Airflow: integrity, a day by ``dag.test()`` against the night in one call, the day of a run, the timetable's keys."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-if importlib.util.find_spec("airflow") is None:
-    pytest.skip("Airflow is not installed: pip install -c constraints.txt -e '.[airflow]'", allow_module_level=True)
+from tests.dags.support import ORDER, ROOT, loaded, states
+from tests.replay.night_support import ONE, TWO, everything, land, night
 
-ROOT = Path(__file__).parents[2]
-HOME = tempfile.TemporaryDirectory(prefix="airflow-home-")
-ENVIRONMENT = {
-    "AIRFLOW_HOME": HOME.name, "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
-    "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
-}  # fmt: skip
-if "airflow" in sys.modules:
-    pytest.skip("Airflow was imported already, with another AIRFLOW_HOME", allow_module_level=True)
-os.environ.update(ENVIRONMENT)
-
-from tests.replay.night_support import ONE, TWO, everything, land, night, simulated  # noqa: E402
-
-DAG_ID = "nightly_verification"
-ORDER = ["pull", "plan", "verify", "publish", "standings", "late", "report"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def database():
-    from airflow.utils.db import initdb
-
-    initdb()
-    yield
-    HOME.cleanup()
-
-
-def loaded():
-    """The DAG, read again: ``dag.test()`` leaves its parameters in the one that it ran."""
-    from airflow.dag_processing.dagbag import DagBag
-
-    bag = DagBag(str(ROOT / "dags"))
-    assert bag.import_errors == {}
-    return bag.dags[DAG_ID]
-
-
-@pytest.fixture
-def lake(tmp_path, monkeypatch) -> Path:
-    found = simulated(tmp_path / "lake", 150, days=(ONE, TWO))
-    for name in [name for name in os.environ if name.startswith("REPLAY_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("REPLAY_LAKE", str(found))
-    monkeypatch.setenv("REPLAY_SHARD_GAMES", "50")
-    monkeypatch.setenv("REPLAY_THREADS", "1")
-    return found
-
-
-def states(run) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for instance in run.get_task_instances():
-        found.setdefault(instance.task_id, set()).add(str(instance.state))
-    return found
+pytestmark = pytest.mark.usefixtures("database")
 
 
 # --- Integrity -----------------------------------------------------------------------------------------------------------
+
+
+def names(callbacks) -> list[str]:
+    """A mapped task holds the callback as it was given, others hold a list."""
+    return [callback.__name__ for callback in (callbacks if isinstance(callbacks, list | tuple) else [callbacks] if callbacks else [])]
 
 
 def test_the_dag_is_sound():
@@ -90,6 +40,11 @@ def test_the_dag_is_sound():
         assert task.retry_exponential_backoff
         assert task.execution_timeout
         assert task.execution_timeout < dag.dagrun_timeout
+        # Whatever fails for good is told; what a night found is told when its report is there.
+        assert names(task.on_failure_callback) == ["task_failed"], task.task_id
+        told = ["report_written"] if task.task_id == "report" else []
+        assert names(task.on_success_callback) == told, task.task_id
+    assert names(dag.on_failure_callback) == ["run_failed"]
     # The runbook names every task and every setting that has to be made.
     for word in (*ORDER, "REPLAY_LAKE", "REPLAY_THREADS", "backfill", "partition-key", "allow_empty"):
         assert word in dag.doc_md, word
@@ -99,11 +54,12 @@ def test_reading_the_dag_imports_nothing_heavy():
     """Airflow reads DAG files over and over: what takes time is imported when a task runs."""
     code = textwrap.dedent(
         """
-        import importlib.util, json, sys
+        import importlib.util, json, os, sys
         import airflow.sdk
         from airflow.sdk import DAG, Asset, CronPartitionTimetable, Param, task
         from airflow.sdk.exceptions import AirflowFailException
         before = set(sys.modules)
+        sys.path.append(os.path.dirname(sys.argv[1]))
         spec = importlib.util.spec_from_file_location("read", sys.argv[1])
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
         print(json.dumps(sorted(set(sys.modules) - before)))
@@ -112,7 +68,8 @@ def test_reading_the_dag_imports_nothing_heavy():
     command = [sys.executable, "-c", code, str(ROOT / "dags" / "nightly_verification.py")]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=True, timeout=120)
     imported = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
-    assert not imported & {"replay", "engine", "duckdb", "numba", "llvmlite", "numpy", "pyarrow", "pydantic_settings"}
+    assert "notify" in imported
+    assert not imported & {"replay", "smtplib", "aiosmtplib", "engine", "duckdb", "numba", "llvmlite", "numpy", "pyarrow", "pydantic_settings"}
 
 
 # --- A simulated day -----------------------------------------------------------------------------------------------------
@@ -133,8 +90,8 @@ def test_a_day_by_the_dag_equals_the_night_in_one_call(lake, tmp_path):
     assert not list((lake / "staging").glob("day=*"))
 
 
-def test_e10_a_day_without_files_fails_and_publishes_nothing(lake):
-    """E10: a night that received nothing is no good night, unless somebody says that it is right."""
+def test_e7_a_day_without_files_fails_and_publishes_nothing(lake):
+    """E7: a night that received nothing is no good night, unless somebody says that it is right."""
     dag = loaded()
     for task in dag.tasks:
         task.retries = 0
@@ -175,7 +132,8 @@ def test_a_failed_shard_keeps_the_day_from_being_published(lake, monkeypatch):
 # --- The day of a run ----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_by_hand_without_a_day_is_refused(lake):
+def test_e10_a_run_by_hand_without_a_day_is_refused(lake):
+    """E10: no day is made up from the moment of a run by hand, whatever the clocks do that day."""
     run = loaded().test()
     assert str(run.state) == "failed"
     # It fails at once: no retry mends it.
@@ -241,8 +199,8 @@ def keys(first: datetime, count: int) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("around", [date(2026, 3, 29), date(2026, 10, 25), date(2026, 10, 31), date(2026, 12, 31), date(2028, 2, 29)])
-def test_e9_each_date_exactly_once(around):
-    """E9: both clock changes, a month's, a year's and a leap February's end: a run a day at 02:00 UTC, for the day before."""
+def test_e10_each_date_exactly_once(around):
+    """E10: both clock changes, a month's, a year's and a leap February's end: a run a day at 02:00 UTC, for the day before."""
     first = datetime.combine(around - timedelta(days=3), datetime.min.time(), UTC)
     found = keys(first, 7)
     assert [key for _, key in found] == [str(around + timedelta(days=i)) for i in range(-4, 3)]

@@ -20,6 +20,7 @@ import pytest
 from replay import tasks
 from replay.errors import DayWouldBeEmptied, InputError, NightError, NightRunning, NothingReceived, UsageError
 from replay.lake import Lake
+from replay.report import read_report
 from tests.replay.night_support import (
     DAYS,
     ONE,
@@ -125,10 +126,10 @@ def test_answers_are_counts_and_paths(begun, tmp_path):
     lake = copied(begun, tmp_path / "lake")
     pulled = tasks.pull(str(lake), DAY)
     files = list((lake / "logs" / f"day={DAY}").iterdir())
-    assert pulled == {"files": len(files), "bytes": sum(path.stat().st_size for path in files)}
+    assert pulled == {"files": len(files), "bytes": sum(path.stat().st_size for path in files), "landed": 0, "left": 0}
     specs = tasks.plan(str(lake), DAY)
     assert len(specs) > 3
-    assert all(Path(spec).is_file() for spec in specs)
+    assert all((lake / spec).is_file() for spec in specs)
     answers = [tasks.verify(str(lake), DAY, spec) for spec in reversed(specs)]
     published = tasks.publish(str(lake), DAY)
     assert sum(answer["records"] for answer in answers) == published["records"]
@@ -147,10 +148,10 @@ def test_a_thousand_tasks_at_most(tmp_path, monkeypatch):
     land(lake, THREE, "a.ndjson", [upload("g", "p"), *[b"{}%d" % number for number in range(1300)]])
     day = str(THREE)
     specs = prepared(lake, day)
-    sizes = [len(json.loads(Path(spec).read_text())["shards"]) for spec in specs]
+    sizes = [len(json.loads((lake / spec).read_text())["shards"]) for spec in specs]
     assert len(specs) == tasks.MAX_SPECS == 1000
     assert set(sizes) <= {1, 2, 3}
-    numbers = [shard["number"] for spec in specs for shard in json.loads(Path(spec).read_text())["shards"]]
+    numbers = [shard["number"] for spec in specs for shard in json.loads((lake / spec).read_text())["shards"]]
     assert numbers == list(range(len(numbers)))
     assert len(numbers) > 1024
 
@@ -160,11 +161,53 @@ def test_groups_lose_and_double_nothing(begun, clean, tmp_path, monkeypatch):
     monkeypatch.setenv("REPLAY_SHARD_GAMES", "9")
     lake = copied(begun, tmp_path / "lake")
     specs = prepared(lake)
-    sizes = [len(json.loads(Path(spec).read_text())["shards"]) for spec in specs]
+    sizes = [len(json.loads((lake / spec).read_text())["shards"]) for spec in specs]
     assert len(sizes) == 3
     assert max(sizes) - min(sizes) <= 1
     assert min(sizes) > 1
     all_tasks(lake)
+    assert everything(lake) == clean[0]
+
+
+# --- The report ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_report_tells_what_each_call_took(begun, clean, tmp_path):
+    """The times lie beside the results; the slowest shard is one of them, and no output depends on any."""
+    lake = copied(begun, tmp_path / "lake")
+    specs = prepared(lake)
+    for number, spec in enumerate(specs):
+        tasks.verify(str(lake), DAY, spec)
+        held = lake / spec.replace("spec-", "verified-")
+        found = json.loads(held.read_text())
+        assert [entry["number"] for entry in found["timings"]] == [result["number"] for result in found["results"]] == [number]
+        found["timings"][0]["seconds"] = 100.0 if number == 1 else 0.5
+        held.write_text(json.dumps(found))
+    tasks.publish(str(lake), DAY)
+    tasks.standings(str(lake), DAY)
+    tasks.late(str(lake), DAY)
+    assert tasks.report(str(lake), DAY)["stands_out"] == 0
+    told = read_report(Lake(lake), TWO)["timings"]
+    assert list(told["steps"]) == ["pull", "plan", "verify", "publish", "standings", "late"]
+    assert told["steps"]["verify"] == 100 + 0.5 * (len(specs) - 1)
+    assert (told["slowest_shard"]["number"], told["slowest_shard"]["seconds"]) == (1, 100.0)
+    assert everything(lake) == clean[0]
+
+
+def test_a_report_that_failed_fails_again_when_it_is_retried(begun, clean, tmp_path):
+    """What late could not verify stays told: a retry does not take the night for a good one."""
+    lake = copied(begun, tmp_path / "lake")
+    for path in (lake / "logs" / f"day={ONE}").iterdir():
+        path.write_bytes(b"")
+    for spec in prepared(lake):
+        tasks.verify(str(lake), DAY, spec)
+    tasks.publish(str(lake), DAY)
+    tasks.standings(str(lake), DAY)
+    assert tasks.late(str(lake), DAY) == {"restated": 0, "days": [], "problems": 1}
+    for _ in range(2):
+        with pytest.raises(NightError, match=f"{ONE} has changed and stays as it was published"):
+            tasks.report(str(lake), DAY)
+        assert read_report(Lake(lake), TWO)["timings"]["slowest_shard"] is not None
     assert everything(lake) == clean[0]
 
 
@@ -347,7 +390,7 @@ def test_a_verify_that_was_overtaken_by_another_plan_leaves_nothing(begun, tmp_p
             tasks.plan(str(lake), DAY)
         return whole(*words, **options)
 
-    spec = next(spec for spec in specs if json.loads(Path(spec).read_text())["shards"][0]["file"].endswith(".ndjson"))
+    spec = next(spec for spec in specs if json.loads((lake / spec).read_text())["shards"][0]["file"].endswith(".ndjson"))
     with monkeypatch.context() as patch:
         patch.setattr(shards, "verify_shard", overtaken)
         with pytest.raises(NightError, match="planned anew meanwhile"):
