@@ -53,14 +53,10 @@ def simulate(
 
     first = common.parse_day(day)
     settings = common.load_settings(challenges=challenges, rules=rules)
-<<<<<<< HEAD
     others = {"tetromino": tetromino, "tetcolor": tetcolor}
-    summary = run_simulation(lake, common.days_from(first, days), games, others, seed, forged, settings)
-=======
     with open_lake(lake) as where:
-        summary = run_simulation(where.root, common.days_from(first, days), games, seed, forged, settings)
+        summary = run_simulation(where.root, common.days_from(first, days), games, others, seed, forged, settings)
         where.put_tree("logs", "truth")
->>>>>>> main
     if as_json:
         kinds = dict(sorted(summary.kinds.items()))
         by_game = {game: dict(sorted(found.items())) for game, found in summary.games.items()}
@@ -127,14 +123,10 @@ def demo(
     _show_nights(out, runs)
     from replay.cli.boards import standings
 
-<<<<<<< HEAD
-    standings(lake=lake, limit=10)
+    standings(lake=str(lake), limit=10)
     for game, share in others.items():
         if share:
-            standings(lake=lake, game=game, limit=5)
-=======
-    standings(lake=str(lake), limit=10)
->>>>>>> main
+            standings(lake=str(lake), game=game, limit=5)
     compared = compare_with_truth(Lake(lake))
     _show_truth(out, compared)
     out.print("Where to look next:")
