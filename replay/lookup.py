@@ -31,7 +31,9 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
             if not files:
                 continue
             found = con.execute(
-                "select * from read_parquet(?, filename = true, hive_partitioning = false) where game_id = ?", [files, game_id]
+                "select * from read_parquet(?, filename = true, hive_partitioning = false, union_by_name = true)"
+                " where game_id = ?",
+                [files, game_id],
             )
             rows += [row | {"day": lake.day_of(Path(row["filename"]))} for row in rows_of(found)]
             if rows and kind == "verdict":

@@ -253,9 +253,16 @@ def _apply(
 
 
 def read_verdicts(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """A published verdict file.  Raises InputError when it cannot be read."""
+    """A published verdict file; columns that came after its processing version are null.  Raises InputError when unreadable."""
+    wanted = columns or VERDICT_SCHEMA.names
     try:
-        return pq.ParquetFile(path).read(columns)
+        file = pq.ParquetFile(path)
+        held = set(file.schema_arrow.names)
+        table = file.read([name for name in wanted if name in held])
+        for name in wanted:
+            if name not in held:
+                table = table.append_column(VERDICT_SCHEMA.field(name), pa.nulls(len(table), VERDICT_SCHEMA.field(name).type))
+        return table.select(wanted)
     except (OSError, pa.ArrowException) as error:
         why = first_line(error)
         raise InputError(f"{path}: cannot be read ({why}); delete it and run the night of that day again") from error

@@ -91,9 +91,13 @@ def related_elsewhere(con: duckdb.DuckDBPyConnection, keys: pa.Table, files: Seq
     days = ", ".join(f"({quoted(path)}, date '{day}')" for day, path in files)
     paths = ", ".join(quoted(path) for _, path in files)
     columns = ", ".join(UPLOAD_COLUMNS)
+    # A file of an earlier processing version lacks the columns that came later: they are null there.
+    from replay.verify import VERDICT_SCHEMA
+
+    con.register("no_uploads", VERDICT_SCHEMA.empty_table().select(UPLOAD_COLUMNS))
     con.execute(
-        f"create or replace temp view elsewhere as select {columns}, days.day from"
-        f" read_parquet([{paths}], filename = true, hive_partitioning = false) as v"
+        f"create or replace temp view elsewhere as select {columns}, days.day from (select * from no_uploads union all by name"
+        f" select * from read_parquet([{paths}], filename = true, hive_partitioning = false, union_by_name = true)) as v"
         f" join (values {days}) as days(filename, day) on days.filename = v.filename"
     )
     con.execute("create or replace temp table wanted as select * from new_keys")

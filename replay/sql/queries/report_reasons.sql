@@ -1,9 +1,9 @@
 -- Grain: one row a reason: flagged games of the day and of the nights before, with all games of both.
 WITH today AS (
-    SELECT * FROM read_parquet($today, hive_partitioning = false) WHERE verdict <> 'copy'
+    SELECT * FROM read_parquet($today, hive_partitioning = false, union_by_name = true) WHERE verdict <> 'copy'
 ),
 before AS (
-    SELECT * FROM read_parquet($before, hive_partitioning = false) WHERE verdict <> 'copy'
+    SELECT * FROM read_parquet($before, hive_partitioning = false, union_by_name = true) WHERE verdict <> 'copy'
 ),
 today_reasons AS (
     SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM today GROUP BY name

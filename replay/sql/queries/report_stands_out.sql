@@ -1,10 +1,10 @@
 -- Grain: one row a reason or client (platform and app version) whose flag rate is far above that of the nights before.
 -- Far above: at least $least flagged games, and a rate above $times the usual.  A client without games before is held against all.
 WITH today AS (
-    SELECT * FROM read_parquet($today, hive_partitioning = false) WHERE verdict <> 'copy'
+    SELECT * FROM read_parquet($today, hive_partitioning = false, union_by_name = true) WHERE verdict <> 'copy'
 ),
 before AS (
-    SELECT * FROM read_parquet($before, hive_partitioning = false) WHERE verdict <> 'copy'
+    SELECT * FROM read_parquet($before, hive_partitioning = false, union_by_name = true) WHERE verdict <> 'copy'
 ),
 all_before AS (
     SELECT count(*) AS games, count(*) FILTER (verdict = 'flagged') AS flagged FROM before
