@@ -9,7 +9,7 @@ from engine.blocks import notation
 from engine.blocks.rules import BlocksRules
 from engine.blocks.single import Game
 from replay.bots import board_text
-from replay.forgeries import COPIED, MALFORMED, SHARED, Forger, Variant, malformed, variants
+from replay.forgeries import COPIED, MALFORMED, SHARED, TRIES, Forger, Variant, malformed, variants
 from replay.players import MINUTE, SECOND, Upload
 
 
@@ -79,7 +79,7 @@ def _unreadable_board(forger: Forger, u: Upload) -> int:
 
 def _illegal(forger: Forger, u: Upload, token: Callable[[Forger, Game], str | None], insert: bool = False) -> int:
     """Replace (or insert before) one token of the log; what follows is never reached, so the claims are not compared."""
-    for _ in range(20):
+    for _ in range(TRIES):
         at = forger.rng.randrange(3, u.tokens - 1)
         # After a row 1 the digit of a broken token could be read as row 10 or 11, and the fault would come one token early.
         if u.moves[3 * at - 1] == "1":

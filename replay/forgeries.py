@@ -1,4 +1,4 @@
-"""What forgers do to the uploads of one day, and what a right verification must say about each: what is the same in all games.
+"""What forgers do to the uploads of one day, and what a right verification must say about each: what games have in common.
 
 Every forgery states its expected reasons from the rules themselves, with the interpreted engine where a replay is needed;
 the verifier is never asked.  Reasons stand in the order of ``REASONS``.  What is particular to a game stands in
@@ -15,7 +15,9 @@ from functools import partial
 from importlib import import_module
 from itertools import cycle
 
+from engine.outcome import Outcome
 from replay.challenges import ChallengeTable
+from replay.games import kind_of
 from replay.players import DAY, HOUR, MINUTE, SECOND, ChallengeDay, Upload
 from replay.plays import play_of
 from replay.rulebook import Rulebook
@@ -27,6 +29,9 @@ REASONS = (
 )  # fmt: skip
 # A shared log is a sign only from this length on (rules/common, and the reading of "long").
 LONG_LOG = 30
+# Places of a log that are tried before a forgery is given up.
+TRIES = 20
+_INPUT = re.compile(r"[0-9]*[a-z]")
 
 
 class Forger:
@@ -128,6 +133,55 @@ def _copied(forger: Forger, u: Upload, spaced: bool) -> int:
     u.uploaded = max(u.uploaded, u.finished + forger.rng.randrange(SECOND, MINUTE))
     u.suspicions = ["copied_log"]
     return 1
+
+
+# Logs of games with a clock: inputs, a letter each, with the ticks before them.
+
+
+def replayed(forger: Forger, moves: str) -> Outcome:
+    """The log's outcome in the day's challenge, by the interpreted engine."""
+    day = forger.day
+    outcome: Outcome = kind_of(forger.game).new_game(day.rules, day.deal, moves.encode("utf-8"), day.challenge.mode).run()
+    return outcome
+
+
+def inputs_of(moves: str) -> tuple[list[str], str]:
+    """The tokens of a log without white space, and the trailing time."""
+    tokens = _INPUT.findall(moves)
+    return tokens, moves[len("".join(tokens)) :]
+
+
+def ends_with_a_drop(forger: Forger, upload: Upload) -> bool:
+    """A log that a hard drop ends; without it one lock is missing."""
+    return upload.moves.endswith("h")
+
+
+def later_input(forger: Forger, u: Upload, ticks: tuple[int, int], mismatches: Callable[[Upload, Outcome], list[str]]) -> int:
+    """Write a longer time before one input: the piece falls further or locks elsewhere, and the rest does not fit.
+
+    ``ticks`` are the least that is added and the bound that it stays below; ``mismatches`` names, as reasons, the claims that
+    are not the outcome's.
+    """
+    tokens, rest = inputs_of(u.moves)
+    for _ in range(TRIES):
+        where = forger.rng.randrange(2, len(tokens))
+        waited = int(tokens[where][:-1] or 0) + forger.rng.randrange(*ticks)
+        moves = "".join([*tokens[:where], f"{waited}{tokens[where][-1]}", *tokens[where + 1 :]]) + rest
+        outcome = replayed(forger, moves)
+        reasons = ["illegal_move"] if outcome.fault else mismatches(u, outcome)
+        # Of a game that is not over something might be missing at the end: that would be another forgery.
+        if reasons and (outcome.fault or outcome.finished):
+            u.moves, u.reasons = moves, reasons
+            return 1
+    return 0
+
+
+def changed_delays(mismatches: Callable[[Upload, Outcome], list[str]]) -> list[Variant]:
+    """``later_input`` by a moment and by a while."""
+    times = {"a_moment": (20, 60), "a_while": (300, 3000)}
+    return variants(
+        "changed_delay", {name: partial(later_input, ticks=ticks, mismatches=mismatches) for name, ticks in times.items()}
+    )
 
 
 # What is said about the game.

@@ -6,7 +6,6 @@ generous count of the log's inputs and ticks allows, all others far within it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
@@ -17,11 +16,22 @@ from engine.tetcolor.notation import board_text
 from engine.tetcolor.rules import COLOURS, TetcolorRules
 from engine.tetcolor.rules import VARIANTS as WITH_OR_WITHOUT_SPECIALS
 from engine.tetcolor.single import Game
-from replay.forgeries import COPIED, MALFORMED, SHARED, Forger, Variant, malformed, variants
+from replay.forgeries import (
+    COPIED,
+    MALFORMED,
+    SHARED,
+    Forger,
+    Variant,
+    changed_delays,
+    ends_with_a_drop,
+    inputs_of,
+    malformed,
+    replayed,
+    variants,
+)
 from replay.players import Upload
 from replay.plays import ticks_of
 
-_TOKEN = re.compile(r"[0-9]*[a-z]")
 # More blocks than a piece or a handicap has, more than a pass can pay a block, and the highest multiplier, doubled.
 PIECE_BLOCKS, START_BLOCKS, MOST_A_BLOCK, LARGEST_TIMES = 5, 100, 300, 1 << 37
 LARGEST = (1 << 63) - 1
@@ -29,7 +39,6 @@ LARGEST = (1 << 63) - 1
 NO_TOKENS = ("?", "H", "c", "-1h", "1.5l", "1234567890h", "12 3x", "\u2603", "+h", "0b1h")
 # Modes that have a meaning only at first sight, beside those that ``no_modes`` puts together.
 NO_MODES = ("duo", "duo/arcade", "duo/arcade/relax", "duo/arcade/relax0", "Duo/arcade/normal", "duo/arcade/normal/", "daily", "")
-TRIES = 20
 
 
 def no_modes(rules: TetcolorRules) -> list[str]:
@@ -49,11 +58,6 @@ def most_points(upload: Upload) -> int:
 def most_passes(upload: Upload) -> int:
     """More passes than a settle can have: one for each cell of the board, and one."""
     return sum(len(row) for row in upload.board) + 1
-
-
-def replayed(forger: Forger, moves: str) -> Outcome:
-    """The log's outcome in the day's challenge."""
-    return Game(forger.day.rules, forger.day.deal, moves.encode("utf-8"), forger.day.challenge.mode).run()
 
 
 def mismatches(upload: Upload, outcome: Outcome) -> list[str]:
@@ -142,15 +146,9 @@ def _empty_log(forger: Forger, u: Upload) -> int:
 # --- Logs
 
 
-def _tokens(moves: str) -> tuple[list[str], str]:
-    """The tokens of a log without white space, and the trailing time."""
-    tokens = _TOKEN.findall(moves)
-    return tokens, moves[len("".join(tokens)) :]
-
-
 def _bad_token(forger: Forger, u: Upload) -> int:
     """Put what is no token into the log; what follows is never reached, so the claims are not compared."""
-    tokens, rest = _tokens(u.moves)
+    tokens, rest = inputs_of(u.moves)
     where = forger.rng.randrange(3, len(tokens) - 1)
     u.moves = "".join(tokens[:where]) + forger.rng.choice(NO_TOKENS) + "".join(tokens[where:]) + rest
     found = replayed(forger, u.moves)
@@ -183,35 +181,15 @@ def _illegal_and_impossible(forger: Forger, u: Upload) -> int:
     return 1
 
 
-def _ends_with_a_drop(forger: Forger, u: Upload) -> bool:
-    return u.moves.endswith("h")
-
-
 def _truncated(forger: Forger, u: Upload) -> int:
     """Leave out the hard drop that locked the last piece."""
-    tokens, _ = _tokens(u.moves)
+    tokens, _ = inputs_of(u.moves)
     shorter = "".join(tokens[:-1])
     wrong = mismatches(u, replayed(forger, shorter))
     if not wrong:
         return 0
     u.moves, u.tokens, u.reasons = shorter, len(tokens) - 1, ["truncated_log", *wrong]
     return 1
-
-
-def _later(forger: Forger, u: Upload, ticks: tuple[int, int]) -> int:
-    """Write a longer time before one input: the piece falls further or locks elsewhere, and the rest does not fit."""
-    tokens, rest = _tokens(u.moves)
-    for _ in range(TRIES):
-        where = forger.rng.randrange(2, len(tokens))
-        waited = int(tokens[where][:-1] or 0) + forger.rng.randrange(*ticks)
-        moves = "".join([*tokens[:where], f"{waited}{tokens[where][-1]}", *tokens[where + 1 :]]) + rest
-        outcome = replayed(forger, moves)
-        reasons = ["illegal_move"] if outcome.fault else mismatches(u, outcome)
-        # Of a game that is not over something might be missing at the end: that would be another forgery.
-        if reasons and (outcome.fault or outcome.finished):
-            u.moves, u.reasons = moves, reasons
-            return 1
-    return 0
 
 
 # --- The list
@@ -244,9 +222,9 @@ VARIANTS: Sequence[Variant] = (
         "bad_token": _bad_token, "after_end": _after_end, "no_such_mode": _no_such_mode,
         "bad_token_and_combo": _illegal_and_impossible,
     }),
-    *variants("changed_delay", {"a_moment": partial(_later, ticks=(20, 60)), "a_while": partial(_later, ticks=(300, 3000))}),
+    *changed_delays(mismatches),
     *SHARED,
-    Variant("truncated_log", "last_drop", _truncated, _ends_with_a_drop),
+    Variant("truncated_log", "last_drop", _truncated, ends_with_a_drop),
     *COPIED,
     *malformed(MALFORMED),
 )  # fmt: skip

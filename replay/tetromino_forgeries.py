@@ -6,25 +6,35 @@ generous count of the log's inputs and ticks allows, all others far within it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from engine.board import format_cells, parse_cells
 from engine.outcome import Outcome
 from engine.tetromino.rules import PIECE_NAMES
-from engine.tetromino.single import Game
-from replay.forgeries import COPIED, MALFORMED, SHARED, Forger, Variant, malformed, replace_value, variants
+from replay.forgeries import (
+    COPIED,
+    MALFORMED,
+    SHARED,
+    TRIES,
+    Forger,
+    Variant,
+    changed_delays,
+    ends_with_a_drop,
+    inputs_of,
+    malformed,
+    replace_value,
+    replayed,
+    variants,
+)
 from replay.players import Upload
 from replay.plays import ticks_of
 
-_TOKEN = re.compile(r"[0-9]*[a-z]")
 # More than any lock is worth: four lines with back-to-back, a perfect clear, and drops from the top of the board.
 MOST_OF_A_LOCK, MOST_LINES, LINES_A_LEVEL = 10_000, 4, 10
 LOCK_TICKS = 30
 # Ways to write no token; some of them are good JSON and good Unicode, and none is good notation.
 NO_TOKENS = ("?", "H", "k", "-1h", "1.5l", "1234567890h", "12 3x", "\u2603", "+h", "0x1h")
-TRIES = 20
 
 
 def level_of(upload: Upload) -> int:
@@ -42,11 +52,6 @@ def most_points(upload: Upload) -> int:
     locks = most_locks(upload.moves)
     level = level_of(upload) + locks * MOST_LINES // LINES_A_LEVEL + 1
     return locks * level * (MOST_OF_A_LOCK + 50 * locks)
-
-
-def replayed(forger: Forger, moves: str) -> Outcome:
-    """The log's outcome in the day's challenge."""
-    return Game(forger.day.rules, forger.day.deal, moves.encode("utf-8"), forger.day.challenge.mode).run()
 
 
 def mismatches(upload: Upload, outcome: Outcome) -> list[str]:
@@ -130,15 +135,9 @@ def _empty_log(forger: Forger, u: Upload) -> int:
 # --- Logs
 
 
-def _tokens(moves: str) -> tuple[list[str], str]:
-    """The tokens of a log without white space, and the trailing time."""
-    tokens = _TOKEN.findall(moves)
-    return tokens, moves[len("".join(tokens)) :]
-
-
 def _illegal(forger: Forger, u: Upload, put: Callable[[Forger, list[str], int], str | None], fault: str) -> int:
     """Change one token of the log so that the replay meets this fault; then the claims are not compared."""
-    tokens, rest = _tokens(u.moves)
+    tokens, rest = inputs_of(u.moves)
     for _ in range(TRIES):
         at = forger.rng.randrange(3, len(tokens) - 1)
         text = put(forger, tokens, at)
@@ -176,32 +175,12 @@ def _illegal_and_impossible(forger: Forger, u: Upload) -> int:
     return 1
 
 
-def _ends_with_a_drop(forger: Forger, u: Upload) -> bool:
-    return u.moves.endswith("h")
-
-
 def _truncated(forger: Forger, u: Upload) -> int:
     """Leave out the hard drop that ended the game."""
-    tokens, _ = _tokens(u.moves)
+    tokens, _ = inputs_of(u.moves)
     u.moves, u.tokens = "".join(tokens[:-1]), len(tokens) - 1
     u.reasons = ["truncated_log", *mismatches(u, replayed(forger, u.moves))]
     return 1
-
-
-def _later(forger: Forger, u: Upload, ticks: tuple[int, int]) -> int:
-    """Write a longer time before one input: gravity or the lock timer takes the piece elsewhere, and the rest does not fit."""
-    tokens, rest = _tokens(u.moves)
-    for _ in range(TRIES):
-        at = forger.rng.randrange(2, len(tokens))
-        waited = int(tokens[at][:-1] or 0) + forger.rng.randrange(*ticks)
-        moves = "".join([*tokens[:at], f"{waited}{tokens[at][-1]}", *tokens[at + 1 :]]) + rest
-        outcome = replayed(forger, moves)
-        reasons = ["illegal_move"] if outcome.fault else mismatches(u, outcome)
-        # Of a game that is not over something might be missing at the end: that would be another forgery.
-        if reasons and (outcome.fault or outcome.finished):
-            u.moves, u.reasons = moves, reasons
-            return 1
-    return 0
 
 
 # --- The list
@@ -262,9 +241,9 @@ VARIANTS: Sequence[Variant] = (
         "after_end": _after_end,
         "hold_twice_and_score": _illegal_and_impossible,
     }),
-    *variants("changed_delay", {"a_moment": partial(_later, ticks=(20, 60)), "a_while": partial(_later, ticks=(300, 3000))}),
+    *changed_delays(mismatches),
     *SHARED,
-    Variant("truncated_log", "last_drop", _truncated, _ends_with_a_drop),
+    Variant("truncated_log", "last_drop", _truncated, ends_with_a_drop),
     *COPIED,
     *malformed(MALFORMED | _ADDED),
 )  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from engine.outcome import APPLIED, Outcome
+from engine.outcome import APPLIED, Fault, Outcome
 from replay.games.drawing import Look, TraceRow
 from replay.record import Record
 
@@ -108,6 +108,8 @@ class GameKind(ABC, Generic[R, G]):
     fault_words: ClassVar[Mapping[str, str]] = {}
     unfinished_words: ClassVar[str] = "The game was not over when the log ended. What was uploaded is right as far as it goes."
     look: ClassVar[Look]
+    # Rows that are drawn at least of a board that is looked at; None: always all of them.
+    least_rows: ClassVar[int | None] = None
 
     # --- Rules and deals
 
@@ -212,7 +214,7 @@ class GameKind(ABC, Generic[R, G]):
 
     def first_drawn_row(self, cells: list[list[str]]) -> int:
         """The first row from the top that is worth drawing of a board that is looked at."""
-        return 0
+        return 0 if self.least_rows is None else first_used_row(cells, self.least_rows)
 
     @abstractmethod
     def column_names(self, rules: R, mode: str) -> list[str]:
@@ -229,4 +231,28 @@ def skip_to(game: Game, first: int) -> None:
         continue
 
 
-__all__ = ["EMPTY", "Bound", "Difference", "Game", "GameKind", "Play", "Rules", "skip_to"]
+def first_used_row(cells: list[list[str]], least: int) -> int:
+    """The highest row that holds a cell, or a higher one where fewer than ``least`` rows would be left."""
+    used = next((row for row, line in enumerate(cells) if set(line) != {EMPTY}), len(cells))
+    return min(used, len(cells) - least)
+
+
+def rows_with_fault(
+    drawn: Iterable[TraceRow], game: Game, first: int, last: int | None, fault_row: Callable[[Fault], TraceRow]
+) -> Iterator[TraceRow]:
+    """The rows of the tokens up to ``last``, then the faulty one's if it is one of ``first`` to ``last`` (from 1).
+
+    ``drawn`` plays ``game`` from the token ``first`` on and draws what could be applied.
+    """
+    for row in drawn:
+        if last is not None and row.number > last:
+            return
+        yield row
+    fault = game.outcome().fault
+    if fault is not None and fault.move + 1 >= first and (last is None or fault.move < last):
+        yield fault_row(fault)
+
+
+__all__ = [
+    "EMPTY", "Bound", "Difference", "Game", "GameKind", "Play", "Rules", "first_used_row", "rows_with_fault", "skip_to",
+]  # fmt: skip

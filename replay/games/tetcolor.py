@@ -16,11 +16,8 @@ from replay.games import tetcolor_limits as limits
 from replay.games import tetcolor_look as look
 from replay.games import tetcolor_rows as drawn
 from replay.games.drawing import TraceRow
-from replay.games.kind import EMPTY, Bound, GameKind, Play, skip_to
+from replay.games.kind import Bound, GameKind, Play, skip_to
 from replay.record import Record
-
-# A board that is looked at shows so many rows at least.
-LEAST_ROWS = 4
 
 
 class TetcolorKind(GameKind[TetcolorRules, Game]):
@@ -29,6 +26,7 @@ class TetcolorKind(GameKind[TetcolorRules, Game]):
     name = "tetcolor"
     fault_words: ClassVar = {"after_end": "comes after the game was over, when the next piece had no room to enter"}
     look = look.LOOK
+    least_rows = 4
 
     def load_rules(self, path: Path) -> TetcolorRules:
         """One rules file.  Raises RulesError."""
@@ -127,11 +125,6 @@ class TetcolorKind(GameKind[TetcolorRules, Game]):
     def drawing(self, name: str, rules: TetcolorRules) -> list[str]:
         """A piece as it enters."""
         return drawn.drawing(name, rules)
-
-    def first_drawn_row(self, cells: list[list[str]]) -> int:
-        """The highest row that holds a cell, or the last few of an empty board."""
-        used = next((row for row, line in enumerate(cells) if set(line) != {EMPTY}), len(cells))
-        return min(used, len(cells) - LEAST_ROWS)
 
     def column_names(self, rules: TetcolorRules, mode: str) -> list[str]:
         """Letters."""

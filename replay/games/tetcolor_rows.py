@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.outcome import Fault
 from engine.tetcolor import layout as at
 from engine.tetcolor.notation import cell_value
 from engine.tetcolor.rules import TetcolorRules
 from engine.tetcolor.single import Event, Game, trace
 from replay.games.drawing import Panel, TraceRow, grid_text
-from replay.games.kind import EMPTY
+from replay.games.kind import EMPTY, rows_with_fault
 from replay.games.tetcolor_look import DESTROYED, KEPT, LIVE, SPECIAL_NAMES, THAWED, code, special_of
 from replay.words import visible
 
@@ -54,18 +55,18 @@ def start_row(game: Game) -> TraceRow:
 
 def rows(game: Game, first: int, last: int | None, token_at: Callable[[bytes, int], str | None]) -> Iterator[TraceRow]:
     """The rows of the tokens ``first`` (at which the game stands) to ``last``, and the faulty one's."""
-    for row in _Drawer(game).rows():
-        if last is not None and row.number > last:
-            return
-        yield row
-    fault = game.outcome().fault
-    if fault is None or fault.move + 1 < first or (last is not None and fault.move >= last):
-        return
-    number, written, why = fault.move + 1, visible(token_at(game.log, fault.move) or ""), visible(fault.text, 160)
+    return rows_with_fault(
+        _Drawer(game).rows(), game, first, last, lambda fault: _fault_row(game, fault, token_at(game.log, fault.move) or "")
+    )
+
+
+def _fault_row(game: Game, fault: Fault, token: str) -> TraceRow:
+    """The state that a token met which cannot be played."""
+    number, written, why = fault.move + 1, visible(token), visible(fault.text, 160)
     now = _Now(game, game.piece, game.clock)
     said = (f"Move {number:,}   {written}", f"cannot be played: {why}", f"score before it {game.score:,}", now.state)
     caption = f"Move {number:,} ({written}) cannot be played: {why}. The score before it is {game.score:,}."
-    yield now.row(number, str(number), written, said, caption, _grid(game.cells, game.piece_cells), "", fault=why)
+    return now.row(number, str(number), written, said, caption, _grid(game.cells, game.piece_cells), "", fault=why)
 
 
 @dataclass(frozen=True)

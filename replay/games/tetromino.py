@@ -15,11 +15,8 @@ from engine.tetromino.text import T_INPUT, T_TIME, next_token
 from replay.games import tetromino_limits as limits
 from replay.games import tetromino_rows as drawn
 from replay.games.drawing import TraceRow
-from replay.games.kind import EMPTY, Bound, GameKind, Play, skip_to
+from replay.games.kind import Bound, GameKind, Play, skip_to
 from replay.record import Record
-
-# A board that is looked at shows so many rows at least.
-LEAST_ROWS = 4
 
 
 class TetrominoKind(GameKind[TetrominoRules, Game]):
@@ -27,6 +24,7 @@ class TetrominoKind(GameKind[TetrominoRules, Game]):
 
     name = "tetromino"
     look = drawn.LOOK
+    least_rows = 4
 
     def load_rules(self, path: Path) -> TetrominoRules:
         """One rules file.  Raises RulesError."""
@@ -113,11 +111,6 @@ class TetrominoKind(GameKind[TetrominoRules, Game]):
     def drawing(self, name: str, rules: TetrominoRules) -> list[str]:
         """A piece in its spawn orientation, without the empty rows and columns of its box."""
         return drawn.drawing(next(piece for piece in rules.pieces if piece.name == name))
-
-    def first_drawn_row(self, cells: list[list[str]]) -> int:
-        """The highest row that holds a cell, or the last few of an empty board."""
-        used = next((row for row, line in enumerate(cells) if set(line) != {EMPTY}), len(cells))
-        return min(used, len(cells) - LEAST_ROWS)
 
     def column_names(self, rules: TetrominoRules, mode: str) -> list[str]:
         """Numbers from the left."""

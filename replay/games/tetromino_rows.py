@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.board import parse_cells
+from engine.outcome import Fault
 from engine.tetromino import kernel as k
 from engine.tetromino import pieces as p
 from engine.tetromino.notation import INPUT_NAMES
 from engine.tetromino.rules import PIECE_NAMES, Piece, TetrominoRules
 from engine.tetromino.single import Game, Lock, Step, trace
 from replay.games.drawing import CellLook, Column, Look, Panel, TraceRow, grid_text
-from replay.games.kind import EMPTY
+from replay.games.kind import EMPTY, first_used_row, rows_with_fault
 from replay.words import visible
 
 TICKS_A_SECOND = 60
@@ -87,16 +88,15 @@ def start_row(game: Game) -> TraceRow:
 
 def rows(game: Game, first: int, last: int | None, token_at: Callable[[bytes, int], str | None]) -> Iterator[TraceRow]:
     """The rows of the tokens ``first`` (at which the game stands) to ``last``, and the faulty one's."""
-    drawer = _Drawer(game)
-    for row in drawer.rows():
-        if last is not None and row.number > last:
-            return
-        yield row
-    fault = game.outcome().fault
-    if fault is None or fault.move + 1 < first or (last is not None and fault.move >= last):
-        return
-    number, written, why = fault.move + 1, visible(token_at(game.log, fault.move) or ""), visible(fault.text, 160)
-    yield TraceRow(
+    return rows_with_fault(
+        _Drawer(game).rows(), game, first, last, lambda fault: _fault_row(game, fault, token_at(game.log, fault.move) or "")
+    )
+
+
+def _fault_row(game: Game, fault: Fault, token: str) -> TraceRow:
+    """The state that a token met which cannot be played."""
+    number, written, why = fault.move + 1, visible(token), visible(fault.text, 160)
+    return TraceRow(
         number=number, place=str(number), token=written, title=f"Move {number:,}   {written}",
         details=(f"cannot be played: {why}", f"score before it {game.score:,}, level {game.level}, lines {game.lines}"),
         caption=f"Move {number:,} ({written}) cannot be played: {why}. The score before it is {game.score:,}.",
@@ -297,5 +297,4 @@ def _grid(board: str, piece: str | None, cells: tuple[tuple[int, int], ...], rul
     grid = parse_cells(board, rules.width, rules.height, PIECE_NAMES)
     for x, y in cells:
         grid[rules.height - 1 - y][x] = (piece or "").lower() or EMPTY
-    top = next((row for row, line in enumerate(grid) if set(line) != {EMPTY}), rules.height)
-    return grid[min(top, rules.height - rules.visible) :]
+    return grid[first_used_row(grid, rules.visible) :]
