@@ -13,6 +13,8 @@ from rich.table import Table
 from benchmarks import bench_game, bench_kernel, bench_night, bench_standings, bench_tetcolor, bench_tetromino
 from benchmarks.data import simulated_day
 
+CORES = os.cpu_count() or 1
+
 
 def main() -> None:
     """Run what was asked for (all, without arguments) and print the table."""
@@ -42,40 +44,32 @@ def main() -> None:
     Console().print(table)
 
 
-def _kernel(table: Table, ndjson: Path) -> None:
-    cores = os.cpu_count() or 1
-    found = bench_kernel.run(ndjson, cores)
-    against = f"byte sum {found['sum']:.0f} M moves/s"
-    for name, what in (
-        ("replay", "blocks kernel, one core: parse, legality, score"), ("batch", "  with hash, counts, board compared"),
-        ("all", f"  the same on {cores} cores"), ("interpreted", "  the same source interpreted"),
+def _rates(table: Table, found: dict[str, float], what: str, unit: str, digits: int) -> None:
+    """The rates that every kernel's benchmark finds, beside its bare sum over the logs' bytes; ratios with ``digits`` places."""
+    against = f"byte sum {found['sum']:.0f} M {unit}/s"
+    for name, how in (
+        ("replay", what), ("batch", "  with hash, counts, board compared"), ("all", f"  the same on {CORES} cores"),
+        ("interpreted", "  the same source interpreted"),
     ):  # fmt: skip
-        table.add_row(what, f"{found[name]:.2f} M moves/s", against, f"{found[name] / found['sum']:.3f}", "")
+        table.add_row(how, f"{found[name]:.2f} M {unit}/s", against, f"{found[name] / found['sum']:.{digits}f}", "")
+
+
+def _kernel(table: Table, ndjson: Path) -> None:
+    found = bench_kernel.run(ndjson, CORES)
+    _rates(table, found, "blocks kernel, one core: parse, legality, score", "moves", 3)
     table.add_row("  moves a game", f"{found['moves_a_game']:.1f}", "", "", "")
 
 
 def _tetromino(table: Table) -> None:
-    cores = os.cpu_count() or 1
-    found = bench_tetromino.run(cores)
-    against = f"byte sum {found['sum']:.0f} M inputs/s"
-    for name, what in (
-        ("replay", "tetromino kernel, one core: parse, time, kicks, score"), ("batch", "  with hash, counts, board compared"),
-        ("all", f"  the same on {cores} cores"), ("interpreted", "  the same source interpreted"),
-    ):  # fmt: skip
-        table.add_row(what, f"{found[name]:.2f} M inputs/s", against, f"{found[name] / found['sum']:.4f}", "")
+    found = bench_tetromino.run(CORES)
+    _rates(table, found, "tetromino kernel, one core: parse, time, kicks, score", "inputs", 4)
     table.add_row("  inputs a game, bytes an input", f"{found['inputs_a_game']:.0f}, {found['bytes']:.2f}", "", "", "")
     table.add_row("  24 hours of idling, 200,000 hard drops", f"{found['day']:.4f} s, {found['longest']:.4f} s", "", "", "")
 
 
 def _tetcolor(table: Table) -> None:
-    cores = os.cpu_count() or 1
-    found = bench_tetcolor.run(cores)
-    against = f"byte sum {found['sum']:.0f} M pieces/s"
-    for name, what in (
-        ("replay", "tetcolor kernel, one core: parse, time, matches, falls"), ("batch", "  with hash, counts, board compared"),
-        ("all", f"  the same on {cores} cores"), ("interpreted", "  the same source interpreted"),
-    ):  # fmt: skip
-        table.add_row(what, f"{found[name]:.2f} M pieces/s", against, f"{found[name] / found['sum']:.3f}", "")
+    found = bench_tetcolor.run(CORES)
+    _rates(table, found, "tetcolor kernel, one core: parse, time, matches, falls", "pieces", 3)
     for mode in bench_tetcolor.MODES:
         table.add_row(f"  {mode} alone", f"{found[mode]:.2f} M pieces/s", "", "", "")
     table.add_row("  pieces a game", f"{found['pieces_a_game']:.1f}", f"{found['tokens']:.1f} inputs a piece", "", "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import microseconds
 from engine.batch import BatchResult
 from engine.blocks.batch import BatchReplayer
 from engine.blocks.batch_kernel import BATCH
@@ -17,8 +16,6 @@ from engine.blocks.single import replay
 from replay.challenges import load_challenges
 from replay.ndjson import read_chunks, scan_chunk
 from replay.rulebook import load_rulebook
-
-ROUNDS = 7
 
 
 def _honest(path: Path, games: int) -> Any:
@@ -61,20 +58,9 @@ def run(path: Path, threads: int) -> dict[str, float]:
     size = logs.data[logs.starts[good[0]] : logs.ends[good[-1]]]
     return {
         "moves_a_game": moves / len(good),
-        "replay": moves / _time(alone),
-        "batch": moves / _time(whole),
-        "all": moves / _time(lambda: list(pool.map(whole, parts))),
-        "interpreted": few / _time(lambda: [replay(rules, deal, str(log), "daily") for log in text], 3),
-        "sum": moves / _time(lambda: size.sum(dtype=np.int64)),
+        "replay": moves / microseconds(alone),
+        "batch": moves / microseconds(whole),
+        "all": moves / microseconds(lambda: list(pool.map(whole, parts))),
+        "interpreted": few / microseconds(lambda: [replay(rules, deal, str(log), "daily") for log in text], 3),
+        "sum": moves / microseconds(lambda: size.sum(dtype=np.int64)),
     }
-
-
-def _time(work: Any, rounds: int = ROUNDS) -> float:
-    """The median seconds of a call, after one that is not counted, in millionths so that rates come out in millions."""
-    work()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return median(times) * 1e6

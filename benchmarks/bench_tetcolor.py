@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import random
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 
-from engine.batch import BatchResult, TextColumn
+from benchmarks.data import text_column
+from benchmarks.timing import microseconds
+from engine.batch import BatchResult
 from engine.tetcolor import kernel as k
 from engine.tetcolor import layout as at
 from engine.tetcolor.batch import BatchReplayer
@@ -22,7 +22,6 @@ from engine.tetcolor.rules import TetcolorRules
 from engine.tetcolor.single import Game, make_deal, replay
 from replay.rulebook import BUILT_IN
 
-ROUNDS = 7
 MODES = ("duo/arcade/normal", "duo/classic/crazy", "tetcolor/arcade/normal", "columns/arcade/normal", "retris/classic/normal")
 GAMES_A_MODE, PIECES, COPIES = 40, 60, 40
 
@@ -92,15 +91,10 @@ def run(threads: int) -> dict[str, float]:
         modes.append(mode)
         texts.append(play(rules, mode, index, random.Random(index)))
     single = len(texts)
-    data = np.frombuffer("".join(texts * COPIES).encode(), np.uint8).copy()
-    ends = np.cumsum([len(text) for text in texts * COPIES], dtype=np.int64)
-    logs = TextColumn(data, ends - np.array([len(text) for text in texts * COPIES]), ends)
     which = np.arange(len(texts) * COPIES) % single
     replayer = BatchReplayer(rules, deals, modes)
-    claims = [replay(rules, deal, text, mode).board.encode() for deal, text, mode in zip(deals, texts, modes, strict=True)]
-    board_ends = np.cumsum([len(claim) for claim in claims * COPIES], dtype=np.int64)
-    sizes = np.array([len(claim) for claim in claims * COPIES])
-    boards = TextColumn(np.frombuffer(b"".join(claims * COPIES), np.uint8).copy(), board_ends - sizes, board_ends)
+    claims = [replay(rules, deal, text, mode).board for deal, text, mode in zip(deals, texts, modes, strict=True)]
+    logs, boards = text_column(texts * COPIES), text_column(claims * COPIES)
     # Not one mode after the other but as they come, so that no branch is learnt from the game before.
     order = np.random.default_rng(1).permutation(len(which))
     out = BatchResult.empty(len(which))
@@ -121,21 +115,10 @@ def run(threads: int) -> dict[str, float]:
     return {
         "pieces_a_game": pieces / len(which),
         "tokens": float(out.moves.sum()) / pieces,
-        **{mode: alone(part)[1] / _time(partial(alone, part)) for mode, part in by_mode.items()},
-        "replay": pieces / _time(alone),
-        "batch": pieces / _time(lambda: replayer.replay(logs, which, boards, order, out)),
-        "all": pieces / _time(lambda: list(pool.map(lambda part: replayer.replay(logs, which, boards, part, out), parts))),
-        "interpreted": few_pieces / _time(lambda: [replay(rules, deals[n], texts[n], modes[n]) for n in few], 3),
-        "sum": pieces / _time(lambda: data.sum(dtype=np.int64)),
+        **{mode: alone(part)[1] / microseconds(partial(alone, part)) for mode, part in by_mode.items()},
+        "replay": pieces / microseconds(alone),
+        "batch": pieces / microseconds(lambda: replayer.replay(logs, which, boards, order, out)),
+        "all": pieces / microseconds(lambda: list(pool.map(lambda part: replayer.replay(logs, which, boards, part, out), parts))),
+        "interpreted": few_pieces / microseconds(lambda: [replay(rules, deals[n], texts[n], modes[n]) for n in few], 3),
+        "sum": pieces / microseconds(lambda: logs.data.sum(dtype=np.int64)),
     }
-
-
-def _time(work: Any, rounds: int = ROUNDS) -> float:
-    """The median seconds of a call, after one that is not counted, in millionths so that rates come out in millions."""
-    work()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return median(times) * 1e6

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 
+from benchmarks.data import text_column
 from benchmarks.tetromino_games import play
-from engine.batch import BatchResult, TextColumn
+from benchmarks.timing import microseconds
+from engine.batch import BatchResult
 from engine.tetromino.batch import BatchReplayer
 from engine.tetromino.batch_kernel import BATCH
 from engine.tetromino.rules import load_rules
 from engine.tetromino.single import make_deal, replay
 from replay.rulebook import BUILT_IN
 
-ROUNDS = 7
 MODES = ("marathon/1", "marathon/5", "battle", "ultra", "zen")
 GAMES, PIECES, COPIES = 200, 150, 20
 DAY_IN_TICKS = 5_184_000
@@ -34,7 +33,7 @@ def run(threads: int) -> dict[str, float]:
     deals = [make_deal(rules, mode, index, "", "") for index, mode in enumerate(modes)]
     texts = [play(rules, index, mode, PIECES) for index, mode in enumerate(modes)]
     outcomes = [replay(rules, deal, text, mode) for deal, text, mode in zip(deals, texts, modes, strict=True)]
-    logs, boards = _column(texts * COPIES), _column([outcome.board for outcome in outcomes] * COPIES)
+    logs, boards = text_column(texts * COPIES), text_column([outcome.board for outcome in outcomes] * COPIES)
     which = np.arange(GAMES * COPIES) % GAMES
     # Not one mode after the other but as they come, so that no branch is learnt from the game before.
     order = np.random.default_rng(1).permutation(len(which))
@@ -49,11 +48,11 @@ def run(threads: int) -> dict[str, float]:
     return {
         "inputs_a_game": inputs / len(which),
         "bytes": len(logs.data) / inputs,
-        "replay": inputs / _time(lambda: BATCH["replay_all"](logs.data, logs.starts, logs.ends, which, order, *arguments)),
-        "batch": inputs / _time(lambda: replayer.replay(logs, which, boards, order, out)),
-        "all": inputs / _time(lambda: list(pool.map(lambda part: replayer.replay(logs, which, boards, part, out), parts))),
-        "interpreted": few_inputs / _time(lambda: [replay(rules, deals[n], texts[n], modes[n]) for n in few], 3),
-        "sum": inputs / _time(lambda: logs.data.sum(dtype=np.int64)),
+        "replay": inputs / microseconds(lambda: BATCH["replay_all"](logs.data, logs.starts, logs.ends, which, order, *arguments)),
+        "batch": inputs / microseconds(lambda: replayer.replay(logs, which, boards, order, out)),
+        "all": inputs / microseconds(lambda: list(pool.map(lambda part: replayer.replay(logs, which, boards, part, out), parts))),
+        "interpreted": few_inputs / microseconds(lambda: [replay(rules, deals[n], texts[n], modes[n]) for n in few], 3),
+        "sum": inputs / microseconds(lambda: logs.data.sum(dtype=np.int64)),
         "day": _alone(rules, str(DAY_IN_TICKS)),
         "longest": _alone(rules, "h" * 200_000),
     }
@@ -63,21 +62,4 @@ def _alone(rules: Any, log: str) -> float:
     """The seconds of one zen game, compiled."""
     replayer, out = BatchReplayer(rules, [make_deal(rules, "zen", 1, "", "")], ["zen"]), BatchResult.empty(1)
     zero = np.zeros(1, np.int64)
-    return _time(lambda: replayer.replay(_column([log]), zero, _column(["-"]), zero, out), 3) / 1e6
-
-
-def _column(texts: list[str]) -> TextColumn:
-    sizes = np.array([len(text) for text in texts], np.int64)
-    ends = np.cumsum(sizes)
-    return TextColumn(np.frombuffer("".join(texts).encode(), np.uint8).copy(), ends - sizes, ends)
-
-
-def _time(work: Any, rounds: int = ROUNDS) -> float:
-    """The median seconds of a call, after one that is not counted, in millionths so that rates come out in millions."""
-    work()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return median(times) * 1e6
+    return microseconds(lambda: replayer.replay(text_column([log]), zero, text_column(["-"]), zero, out), 3) / 1e6

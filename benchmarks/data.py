@@ -6,6 +6,10 @@ import shutil
 from datetime import date
 from pathlib import Path
 
+import numpy as np
+
+from engine.batch import TextColumn
+
 DAY = date(2026, 10, 31)
 FORGED = 0.002
 
@@ -33,6 +37,13 @@ def simulated_day(folder: Path, games: int) -> tuple[Path, Path]:
     shutil.rmtree(home / "lake")
     write_parquet(ndjson, parquet)
     return ndjson, parquet
+
+
+def text_column(texts: list[str]) -> TextColumn:
+    """ASCII texts one after the other, as a reader of files lays them out."""
+    sizes = np.array([len(text) for text in texts], np.int64)
+    ends = np.cumsum(sizes)
+    return TextColumn(np.frombuffer("".join(texts).encode(), np.uint8).copy(), ends - sizes, ends)
 
 
 def write_parquet(ndjson: Path, parquet: Path) -> None:

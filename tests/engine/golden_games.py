@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,25 +36,28 @@ def _deal(text: str) -> tuple[int, tuple[str, ...] | None]:
     return 0, tuple(pieces)
 
 
-def _fault(text: str) -> tuple[str, int] | None:
+def fault_of(text: str) -> tuple[str, int] | None:
+    """``kind@move``, or ``-`` for none."""
     if text == "-":
         return None
     kind, index = text.split("@")
     return kind, int(index)
 
 
+def golden_lines(path: Path) -> Iterator[list[str]]:
+    """The parts of each line that holds a game."""
+    for line in path.read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            yield [part.strip() for part in line.split(" |")]
+
+
 def read_golden(path: Path) -> list[Golden]:
     games = []
-    for line in path.read_text("utf-8").splitlines():
-        if not line or line.startswith("#"):
-            continue
-        name, version, mode, start, deal, log, score, combo, board, moves, finished, fault = (
-            part.strip() for part in line.split(" |")
-        )
+    for name, version, mode, start, deal, log, score, combo, board, moves, finished, fault in golden_lines(path):
         seed, pieces = _deal(deal)
         case = Case(log.encode(), mode, seed, pieces, start, board.encode())
         over = {"yes": True, "no": False}[finished]
-        games.append(Golden(name, version, case, Result(int(score), int(combo), board, int(moves), over, _fault(fault))))
+        games.append(Golden(name, version, case, Result(int(score), int(combo), board, int(moves), over, fault_of(fault))))
     return games
 
 

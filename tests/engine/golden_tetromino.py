@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.engine.golden_games import fault_of, golden_lines
 from tests.engine.tetromino_support import Case
 from tests.reference.tetromino import Cell, Result
 
@@ -50,26 +51,15 @@ def _board(text: str) -> str:
     return expand(text).rstrip("/")
 
 
-def _fault(text: str) -> tuple[str, int] | None:
-    if text == "-":
-        return None
-    kind, index = text.split("@")
-    return kind, int(index)
-
-
 def read_golden(path: Path) -> list[Golden]:
     games = []
-    for line in path.read_text("utf-8").splitlines():
-        if not line or line.startswith("#"):
-            continue
-        name, version, mode, start, deal, log, score, combo, board, moves, finished, level, lines, fault = (
-            part.strip() for part in line.split(" |")
-        )
+    for parts in golden_lines(path):
+        name, version, mode, start, deal, log, score, combo, board, moves, finished, level, lines, fault = parts
         assert version == "1.0.0"
         words = expand(deal).split()
         seed, pieces = (int(words[1]), None) if words[0] == "seed" else (0, "".join(words))
         over = {"yes": True, "no": False}[finished]
-        expected = Result(int(score), int(combo), _board(board), int(moves), over, _fault(fault), int(level), int(lines))
+        expected = Result(int(score), int(combo), _board(board), int(moves), over, fault_of(fault), int(level), int(lines))
         case = Case(expand(log).encode(), mode, seed, pieces, _board(start), _board(board).encode())
         games.append(Golden(name, case, expected))
     return games

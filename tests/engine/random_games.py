@@ -200,25 +200,35 @@ def mutate(rng: random.Random, log: bytes) -> bytes:
     return bytes(changed)
 
 
+def padded(rng: random.Random, board: str, width: int, height: int) -> bytes:
+    """The same board with some of its empty top rows written out, and zeros before its first number."""
+    rows = [] if board == "-" else board.split("/")
+    empty = rng.choice(["", "0", "000"]) + str(width)
+    rows = [empty] * rng.randrange(height - len(rows) + 1) + rows
+    return (rng.choice(["", "0", "00"]) + "/".join(rows)).encode() if rows else b"-"
+
+
+def scribbled(rng: random.Random, board: str, letters: bytes) -> bytes:
+    """The board's text with one to three bytes put in or overwritten: of ``letters``, or any byte at all."""
+    text = bytearray(board.encode())
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.randrange(len(text) + 1)
+        text[at : at + rng.randrange(2)] = bytes([rng.choice([*letters, rng.randrange(256)])])
+    return bytes(text)
+
+
 def random_claim(rng: random.Random, values: twin.Values, board: str) -> bytes:
     """A claimed board: the right one, the same written otherwise, another one, or text that is none."""
     kind = rng.randrange(6)
     if kind < 2:
         return board.encode()
     if kind == 2:
-        rows = [] if board == "-" else board.split("/")
-        empty = rng.choice(["", "0", "000"]) + str(values.width)
-        rows = [empty] * rng.randrange(values.height - len(rows) + 1) + rows
-        return (rng.choice(["", "0", "00"]) + "/".join(rows) or "-").encode() if rows else b"-"
+        return padded(rng, board, values.width, values.height)
     if kind == 3:
         cells = twin.read_board(board, values.width, values.height)
         cells ^= {(rng.randrange(values.width), rng.randrange(values.height))}
         return twin.write_board(cells, values.width, values.height).encode()
-    text = bytearray(board.encode())
-    for _ in range(rng.randrange(1, 4)):
-        at = rng.randrange(len(text) + 1)
-        text[at : at + rng.randrange(2)] = bytes([rng.choice([*b"##//00123456789-", rng.randrange(256)])])
-    return bytes(text)
+    return scribbled(rng, board, b"##//00123456789-")
 
 
 @dataclass(frozen=True)

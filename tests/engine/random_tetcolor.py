@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tests.engine.random_games import EDGE_SEEDS, SPACES
+from tests.engine.random_games import EDGE_SEEDS, SPACES, padded, scribbled
 from tests.engine.random_tetromino import spaced
 from tests.engine.tetcolor_support import Case
 from tests.reference import tetcolor as twin
@@ -297,19 +297,12 @@ def random_claim(rng: random.Random, board: str, mode: str) -> bytes:
     family = mode.split("/")[0]
     width, height = field.SIZES[family]
     if kind == 2:
-        rows = [] if board == "-" else board.split("/")
-        empty = rng.choice(["", "0", "000"]) + str(width)
-        rows = [empty] * rng.randrange(height - len(rows) + 1) + rows
-        return (rng.choice(["", "0", "00"]) + "/".join(rows)).encode() if rows else b"-"
+        return padded(rng, board, width, height)
     if kind == 3:
         cells = field.read_board(board, family)
         cells[rng.randrange(height), rng.randrange(width)] = random_block(rng, field.COLOURS, "NHVLMAS", 0.3, 0.3)
         return field.write_board(cells, family).encode()
-    text = bytearray(board.encode())
-    for _ in range(rng.randrange(1, 4)):
-        at = rng.randrange(len(text) + 1)
-        text[at : at + rng.randrange(2)] = bytes([rng.choice([*b"abcdeNHVLMAS***//00123456789-", rng.randrange(256)])])
-    return bytes(text)
+    return scribbled(rng, board, b"abcdeNHVLMAS***//00123456789-")
 
 
 @dataclass(frozen=True)

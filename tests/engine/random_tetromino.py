@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tests.engine.random_games import EDGE_SEEDS, SPACES
+from tests.engine.random_games import EDGE_SEEDS, SPACES, padded, scribbled
 from tests.engine.tetromino_support import Case
 from tests.reference import tetromino as twin
 
@@ -283,19 +283,12 @@ def random_claim(rng: random.Random, board: str) -> bytes:
     if kind < 2:
         return board.encode()
     if kind == 2:
-        rows = [] if board == "-" else board.split("/")
-        empty = rng.choice(["", "0", "000"]) + "10"
-        rows = [empty] * rng.randrange(twin.HEIGHT - len(rows) + 1) + rows
-        return (rng.choice(["", "0", "00"]) + "/".join(rows)).encode() if rows else b"-"
+        return padded(rng, board, twin.WIDTH, twin.HEIGHT)
     if kind == 3:
         cells = twin.read_board(board)
         cells[rng.randrange(10), rng.randrange(40)] = rng.choice(twin.NAMES)
         return twin.write_board(cells).encode()
-    text = bytearray(board.encode())
-    for _ in range(rng.randrange(1, 4)):
-        at = rng.randrange(len(text) + 1)
-        text[at : at + rng.randrange(2)] = bytes([rng.choice([*b"IJLOSTZ//00123456789-", rng.randrange(256)])])
-    return bytes(text)
+    return scribbled(rng, board, b"IJLOSTZ//00123456789-")
 
 
 @dataclass(frozen=True)

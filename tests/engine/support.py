@@ -1,11 +1,17 @@
-"""What the tests of the block puzzle share: rules on any board, cases, and one case run through the engine's two ways."""
+"""What the tests of the block puzzle share: rules on any board, cases, and one case run through the engine's two ways; and what
+the tests of every game do alike: columns of texts, batches of cases, logs held against their hashes, chunks in processes."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -17,10 +23,13 @@ from engine.blocks.notation import start_rows
 from engine.blocks.rules import BlocksRules, load_rules
 from engine.blocks.single import Deal, Game
 from engine.outcome import FAULT_NAMES
+from engine.words import hash_log
 from tests.reference import blocks as twin
 
 RULES_FOLDER = Path(engine.blocks.__file__).parent
 VERSIONS = ("1.2.0", "1.1.0")
+SPACE = b" \t\n\v\f\r"
+Found = TypeVar("Found")
 
 
 @cache
@@ -105,6 +114,53 @@ def text_column(texts: list[bytes]) -> TextColumn:
     return TextColumn(np.frombuffer(b"".join(texts), np.uint8).copy(), starts, ends)
 
 
+class AnyCase(Protocol):
+    """The case of any game."""
+
+    @property
+    def log(self) -> bytes: ...
+    @property
+    def claim(self) -> bytes: ...
+
+
+class AnyReplayer(Protocol):
+    """The batch replayer of any game."""
+
+    def replay(
+        self, logs: TextColumn, deal_index: np.ndarray, boards: TextColumn, select: np.ndarray, out: BatchResult
+    ) -> None: ...
+
+
+def replay_cases(replayer: AnyReplayer, cases: Sequence[AnyCase], out: BatchResult) -> BatchResult:
+    """``out``, filled by one call for all cases of any game; the replayer knows the deal of each, in their order."""
+    every = np.arange(len(cases))
+    replayer.replay(text_column([case.log for case in cases]), every, text_column([case.claim for case in cases]), every, out)
+    return out
+
+
+def hash_faults(logs: Sequence[bytes], hashes: list[list[int]]) -> list[str]:
+    """Logs have equal hashes exactly where they are equal but for white space, and the interpreted hash is the same."""
+    faults: list[str] = []
+    seen: dict[bytes, list[int]] = {}
+    back: dict[tuple[int, ...], bytes] = {}
+    for log, pair in zip(logs, hashes, strict=True):
+        stripped = log.translate(None, SPACE)
+        if seen.setdefault(stripped, pair) != pair or back.setdefault(tuple(pair), stripped) != stripped:
+            faults.append(f"hash of {log!r}: {pair}, but {seen[stripped]} of {stripped!r} and {back.get(tuple(pair))!r}")
+        if list(hash_log(log, 0, len(log), False)) != pair:
+            faults.append(f"hash of {log!r} differs between the compiled and the interpreted engine")
+    return faults
+
+
+def check_chunks(check: Callable[[int], Found], chunks: Iterable[int], in_processes: bool) -> Iterator[Found]:
+    """What ``check`` (importable by worker processes) finds in each numbered chunk, in their order."""
+    if not in_processes:
+        yield from map(check, chunks)
+        return
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        yield from pool.map(check, chunks)
+
+
 def replayer(rules: BlocksRules, cases: list[Case]) -> BatchReplayer:
     """A replayer that knows the deal of each case, in their order, laid out no further than its log can go."""
     deals, modes = [case.deal(rules) for case in cases], [case.mode for case in cases]
@@ -118,15 +174,7 @@ def empty(games: int) -> BatchResult:
 
 def replay_batch(rules: BlocksRules, cases: list[Case]) -> BatchResult:
     """All cases through the compiled engine, in one call."""
-    out = empty(len(cases))
-    replayer(rules, cases).replay(
-        text_column([case.log for case in cases]),
-        np.arange(len(cases)),
-        text_column([case.claim for case in cases]),
-        np.arange(len(cases)),
-        out,
-    )
-    return out
+    return replay_cases(replayer(rules, cases), cases, empty(len(cases)))
 
 
 def batch_rows(rules: BlocksRules, out: BatchResult) -> list[twin.Result]:

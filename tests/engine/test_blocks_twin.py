@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +17,7 @@ from hypothesis import strategies as st
 from engine.blocks import kernel
 from engine.blocks.single import trace
 from tests.engine.random_games import SETTINGS
-from tests.engine.support import VERSIONS, Case, by_twin, interpreted, opened, rules
+from tests.engine.support import VERSIONS, Case, by_twin, check_chunks, interpreted, opened, rules
 from tests.engine.twin_check import CHUNK, check_chunk
 from tests.reference import blocks as twin
 
@@ -31,11 +29,7 @@ POOL_FROM = 10_000
 def chunks_checked() -> Iterator[tuple[list[str], int, int]]:
     # At least one chunk of every setting.
     chunks = range(max(-(-GAMES // CHUNK), len(SETTINGS)))
-    if GAMES < POOL_FROM:
-        yield from map(check_chunk, chunks)
-        return
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        yield from pool.map(check_chunk, chunks)
+    return check_chunks(check_chunk, chunks, GAMES >= POOL_FROM)
 
 
 def test_engine_equals_the_slow_twin() -> None:

@@ -10,10 +10,7 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -23,6 +20,7 @@ from hypothesis import strategies as st
 from engine.outcome import BOARD_UNREADABLE
 from engine.tetcolor.single import make_deal
 from tests.engine.random_tetcolor import make_games
+from tests.engine.support import check_chunks
 from tests.engine.tetcolor_support import Case, batch_rows, interpreted, replay_batch, rules
 from tests.engine.tetcolor_twin_check import CHUNK, as_engines_say, check_chunk
 from tests.reference import tetcolor as twin
@@ -49,19 +47,10 @@ MUST_HAPPEN_IN_LONG_RUNS = {
 }  # fmt: skip
 
 
-def chunks_checked() -> Iterator[tuple[list[str], Counter[str]]]:
-    chunks = range(-(-GAMES // CHUNK))
-    if GAMES < POOL_FROM:
-        yield from map(check_chunk, chunks)
-        return
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        yield from pool.map(check_chunk, chunks)
-
-
 def test_engine_equals_the_slow_twin() -> None:
     faults: list[str] = []
     events: Counter[str] = Counter()
-    for found, happened in chunks_checked():
+    for found, happened in check_chunks(check_chunk, range(-(-GAMES // CHUNK)), GAMES >= POOL_FROM):
         faults += found
         events.update(happened)
     assert not faults, f"{len(faults)} differences, the first:\n" + "\n\n".join(faults[:3])

@@ -11,9 +11,6 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -22,6 +19,7 @@ from hypothesis import strategies as st
 from engine.outcome import BOARD_UNREADABLE
 from engine.tetromino.rules import load_rules
 from tests.engine.random_tetromino import make_games
+from tests.engine.support import check_chunks
 from tests.engine.tetromino_support import RULES_FOLDER, Case, by_twin, interpreted, opened, rules
 from tests.engine.tetromino_twin_check import CHUNK, check_chunk
 from tests.reference import tetromino as twin
@@ -39,19 +37,10 @@ MUST_HAPPEN = {
 MUST_HAPPEN_IN_LONG_RUNS = {"full 1", "mini 2", "40 lines"}
 
 
-def chunks_checked() -> Iterator[tuple[list[str], Counter[str]]]:
-    chunks = range(-(-GAMES // CHUNK))
-    if GAMES < POOL_FROM:
-        yield from map(check_chunk, chunks)
-        return
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        yield from pool.map(check_chunk, chunks)
-
-
 def test_engine_equals_the_slow_twin() -> None:
     faults: list[str] = []
     events: Counter[str] = Counter()
-    for found, happened in chunks_checked():
+    for found, happened in check_chunks(check_chunk, range(-(-GAMES // CHUNK)), GAMES >= POOL_FROM):
         faults += found
         events.update(happened)
     assert not faults, f"{len(faults)} differences, the first:\n" + "\n\n".join(faults[:3])

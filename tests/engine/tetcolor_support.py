@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 import engine.tetcolor
 from engine.batch import BatchResult
 from engine.outcome import FAULT_NAMES, Outcome
@@ -17,7 +15,7 @@ from engine.tetcolor import notation
 from engine.tetcolor.batch import BatchReplayer
 from engine.tetcolor.rules import TetcolorRules, load_rules
 from engine.tetcolor.single import Deal, Game, make_deal
-from tests.engine.support import text_column
+from tests.engine.support import replay_cases
 
 RULES_FOLDER = Path(engine.tetcolor.__file__).parent
 VERSION = "1.0.0"
@@ -80,10 +78,7 @@ def replay_batch(cases: list[Case]) -> BatchResult:
     """All cases through the compiled engine, in one call."""
     out = BatchResult.empty(len(cases), at.MAX_WIDTH * at.MAX_HEIGHT)
     replayer = BatchReplayer(rules(), [case.deal() for case in cases], [case.mode for case in cases])
-    every = np.arange(len(cases))
-    logs, claims = text_column([case.log for case in cases]), text_column([case.claim for case in cases])
-    replayer.replay(logs, every, claims, every, out)
-    return out
+    return replay_cases(replayer, cases, out)
 
 
 def batch_rows(cases: list[Case], out: BatchResult) -> list[Result]:

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 
 from engine.outcome import BOARD_DIFFERS, BOARD_EQUAL, BOARD_UNREADABLE
-from engine.words import hash_log
-from tests.engine.random_tetcolor import Played, make_games
+from tests.engine.random_tetcolor import make_games
+from tests.engine.support import hash_faults
 from tests.engine.tetcolor_support import Case, Result, batch_rows, interpreted, replay_batch
 from tests.reference import tetcolor as twin
 from tests.reference.tetcolor_settle import read_board
@@ -16,7 +16,6 @@ from tests.reference.tetcolor_settle import read_board
 CHUNK = 100
 # What the engines write where there is no level, because there is no such mode.
 NO_LEVEL = -1
-SPACE = b" \t\n\v\f\r"
 
 
 def board_verdict(mode: str, claim: bytes, board: str) -> int:
@@ -45,19 +44,6 @@ def as_engines_say(case: Case, result: twin.Result) -> Result:
     )
 
 
-def hash_faults(games: list[Played], hashes: list[list[int]]) -> list[str]:
-    """Logs have equal hashes exactly where they are equal but for white space, and the interpreted hash is the same."""
-    faults, seen, back = [], {}, {}
-    for played, pair in zip(games, hashes, strict=True):
-        log = played.case.log
-        stripped = log.translate(None, SPACE)
-        if seen.setdefault(stripped, pair) != pair or back.setdefault(tuple(pair), stripped) != stripped:
-            faults.append(f"hash of {log!r}: {pair}, but {seen[stripped]} of {stripped!r} and {back[tuple(pair)]!r}")
-        if list(hash_log(log, 0, len(log), False)) != pair:
-            faults.append(f"hash of {log!r} differs between the compiled and the interpreted engine")
-    return faults
-
-
 def check_chunk(chunk: int, games: int = CHUNK) -> tuple[list[str], Counter[str]]:
     """Make and compare the games of one chunk: (what differs, what happened in them)."""
     made = make_games(random.Random(f"tetcolor {chunk}"), games)
@@ -75,5 +61,5 @@ def check_chunk(chunk: int, games: int = CHUNK) -> tuple[list[str], Counter[str]
         events["moves"] += played.expected.moves
         events[f"mode {played.case.mode}"] += played.case.mode in twin.MODES
         events[f"fault {played.expected.fault[0]}" if played.expected.fault else "no fault"] += 1
-    faults += [f"chunk {chunk}: {fault}" for fault in hash_faults(made, out.log_hash.tolist())]
+    faults += [f"chunk {chunk}: {fault}" for fault in hash_faults([played.case.log for played in made], out.log_hash.tolist())]
     return faults, events

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 import engine.tetromino
 from engine.batch import BatchResult
 from engine.outcome import FAULT_NAMES
 from engine.tetromino.batch import BatchReplayer
 from engine.tetromino.rules import TetrominoRules, load_rules
 from engine.tetromino.single import Deal, Game, make_deal
-from tests.engine.support import text_column
+from tests.engine.support import replay_cases
 from tests.reference import tetromino as twin
 
 RULES_FOLDER = Path(engine.tetromino.__file__).parent
@@ -63,14 +61,7 @@ def replay_batch(loaded: TetrominoRules, cases: list[Case]) -> BatchResult:
     """All cases through the compiled engine, in one call, with the final boards."""
     out = BatchResult.empty(len(cases), twin.HEIGHT)
     replayer = BatchReplayer(loaded, [case.deal(loaded) for case in cases], [case.mode for case in cases])
-    replayer.replay(
-        text_column([case.log for case in cases]),
-        np.arange(len(cases)),
-        text_column([case.claim for case in cases]),
-        np.arange(len(cases)),
-        out,
-    )
-    return out
+    return replay_cases(replayer, cases, out)
 
 
 def board_of(rows: list[int]) -> str:

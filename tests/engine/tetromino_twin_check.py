@@ -8,14 +8,13 @@ from collections import Counter
 
 from engine.outcome import BOARD_DIFFERS, BOARD_EQUAL, BOARD_UNREADABLE
 from engine.tetromino import notation
-from engine.words import hash_log
 from tests.engine.random_tetromino import Played, make_games
+from tests.engine.support import hash_faults
 from tests.engine.tetromino_support import batch_rows, opened, replay_batch, rules
 from tests.reference import tetromino as twin
 from tests.reference.tetromino import Result
 
 CHUNK = 100
-SPACE = b" \t\n\v\f\r"
 
 
 def board_verdict(claim: bytes, board: str) -> int:
@@ -43,19 +42,6 @@ def check_interpreted(played: Played, claimed: int) -> list[str]:
     return faults
 
 
-def hash_faults(games: list[Played], hashes: list[list[int]]) -> list[str]:
-    """Logs have equal hashes exactly where they are equal but for white space, and the interpreted hash is the same."""
-    faults, seen, back = [], {}, {}
-    for played, pair in zip(games, hashes, strict=True):
-        log = played.case.log
-        stripped = log.translate(None, SPACE)
-        if seen.setdefault(stripped, pair) != pair or back.setdefault(tuple(pair), stripped) != stripped:
-            faults.append(f"hash of {log!r}: {pair}, but {seen[stripped]} of {stripped!r} and {back[tuple(pair)]!r}")
-        if list(hash_log(log, 0, len(log), False)) != pair:
-            faults.append(f"hash of {log!r} differs between the compiled and the interpreted engine")
-    return faults
-
-
 def check_chunk(chunk: int, games: int = CHUNK) -> tuple[list[str], Counter[str]]:
     """Make and compare the games of one chunk: (what differs, what happened in them)."""
     made = make_games(random.Random(f"tetromino {chunk}"), games)
@@ -79,5 +65,5 @@ def check_chunk(chunk: int, games: int = CHUNK) -> tuple[list[str], Counter[str]
         events["moves"] += played.expected.moves
         events[f"fault {played.expected.fault[0]}" if played.expected.fault else "no fault"] += 1
         events["40 lines"] += played.case.mode == "sprint" and played.expected.lines >= twin.SPRINT_LINES
-    faults += [f"chunk {chunk}: {fault}" for fault in hash_faults(made, out.log_hash.tolist())]
+    faults += [f"chunk {chunk}: {fault}" for fault in hash_faults([played.case.log for played in made], out.log_hash.tolist())]
     return faults, events

@@ -6,17 +6,14 @@ import random
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 from engine.blocks import kernel as k
 from engine.blocks.rules import BlocksRules
 from engine.outcome import BOARD_DIFFERS, BOARD_EQUAL, BOARD_UNREADABLE
 from tests.engine.random_games import SETTINGS, Played, make_games
-from tests.engine.support import Case, batch_rows, interpreted, opened, replay_batch
+from tests.engine.support import Case, batch_rows, hash_faults, interpreted, opened, replay_batch
 from tests.reference import blocks as twin
 
 CHUNK = 100
-SPACE = b" \t\n\v\f\r"
 
 
 def board_verdict(values: twin.Values, claim: bytes, board: str) -> int:
@@ -44,19 +41,6 @@ def fast_case(rules: BlocksRules, case: Case, expected: twin.Result) -> twin.Res
     cells = {(x, y) for y in range(8) for x in range(8) if rows[y] >> x & 1}
     over = bool(st[k.ST_POSITION])
     return twin.Result(st[k.ST_SCORE], st[k.ST_BEST], twin.write_board(cells, 8, 8), st[k.ST_MOVES], over, None)
-
-
-def hash_faults(games: list[Played], hashes: np.ndarray) -> list[str]:
-    """Logs have equal hashes exactly where they are equal but for white space, and the interpreted hash is the same."""
-    faults, seen, back = [], {}, {}
-    for played, pair in zip(games, hashes.tolist(), strict=True):
-        log = played.case.log
-        stripped = log.translate(None, SPACE)
-        if seen.setdefault(stripped, pair) != pair or back.setdefault(tuple(pair), stripped) != stripped:
-            faults.append(f"hash of {log!r}: {pair}, but {seen[stripped]} of {stripped!r} and {back[tuple(pair)]!r}")
-        if list(k.hash_log(log, 0, len(log), False)) != pair:
-            faults.append(f"hash of {log!r} differs between the compiled and the interpreted engine")
-    return faults
 
 
 def missing_token_faults(rules: BlocksRules, games: list[Played]) -> list[str]:
@@ -105,6 +89,6 @@ def check_chunk(chunk: int, games: int = CHUNK) -> tuple[list[str], int, int]:
             faults.append(f"{where}\na legal log of {len(game.tokens)} tokens, received {int(out.received[at])}")
         if one.status < 0 and not one.fault_text():
             faults.append(f"{where}\nthe fault has no text")
-    faults += [f"chunk {chunk}: {fault}" for fault in hash_faults(played, out.log_hash)]
+    faults += [f"chunk {chunk}: {fault}" for fault in hash_faults([game.case.log for game in played], out.log_hash.tolist())]
     faults += [f"chunk {chunk}: {fault}" for fault in missing_token_faults(rules, played)]
     return faults, fast, sum(game.expected.moves for game in played)

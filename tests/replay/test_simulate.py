@@ -27,7 +27,7 @@ from engine.outcome import BOARD_EQUAL, BOARD_UNREADABLE
 from replay import bots, forgeries, players
 from replay.challenges import ChallengeTable, load_challenges
 from replay.errors import MalformedRecord, UsageError
-from replay.record import parse_record
+from replay.record import Record, parse_record
 from replay.rulebook import BUILT_IN, load_rulebook
 from replay.simulate import FORMATS, simulate
 
@@ -77,6 +77,33 @@ def micros(day: date, hours: int) -> int:
     return int((datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(hours=hours)).timestamp()) * 1_000_000
 
 
+def records_of(pairs) -> list[tuple[dict, Record]]:
+    """(truth, record) of every line that is a record."""
+    return [(t, parse_record(line)) for t, line in pairs if t["kind"] != "malformed"]
+
+
+def letters(record) -> int:
+    return sum(c.isascii() and c.isalpha() for c in record.moves)
+
+
+def mismatches(game, record) -> set[str]:
+    """Which of the claims that every game has are not what the replayed game, of any kind, came to."""
+    outcome = game.outcome()
+    reasons = {"score_mismatch"} if outcome.score != record.score else set()
+    reasons |= {"combo_mismatch"} if outcome.best_combo != record.best_combo else set()
+    reasons |= {"board_mismatch"} if game.board_equals(record.final_board) != BOARD_EQUAL else set()
+    return reasons
+
+
+def beyond_limits(challenge, record) -> set[str]:
+    """What a daily challenge's limits forbid: a fourth attempt, a game outside its day, an upload three days late."""
+    reasons = {"attempt_limit"} if record.attempt not in (1, 2, 3) else set()
+    opens, closes = micros(challenge.date, -14), micros(challenge.date, 36)
+    if not opens <= record.started_at < closes or record.uploaded_at > closes + 3 * 24 * 3600 * 1_000_000:
+        reasons.add("outside_challenge_day")
+    return reasons
+
+
 def game_of(record) -> Game:
     """The record's game, replayed to its end or first fault under its own rules."""
     rules = RULEBOOK.find("blocks", record.rules)
@@ -100,8 +127,7 @@ def pairs(lake):
 
 @pytest.fixture(scope="module")
 def records(pairs):
-    """(truth, record) of every line that is a record."""
-    return [(t, parse_record(line)) for t, line in pairs if t["kind"] != "malformed"]
+    return records_of(pairs)
 
 
 def test_same_seed_same_bytes_whatever_the_threads(lake, tmp_path):
@@ -194,16 +220,11 @@ def claim_reasons(record) -> set[str]:
     if outcome.fault:
         reasons.add("illegal_move")
     else:
-        reasons |= {"score_mismatch"} if outcome.score != record.score else set()
-        reasons |= {"combo_mismatch"} if outcome.best_combo != record.best_combo else set()
-        reasons |= {"board_mismatch"} if game.board_equals(record.final_board) != BOARD_EQUAL else set()
+        reasons |= mismatches(game, record)
         if reasons and game.completes(record.score, record.best_combo, record.final_board):
             reasons.add("truncated_log")
     if challenge.date and (challenge.mode, challenge.rules) == (record.mode, record.rules):
-        reasons |= {"attempt_limit"} if record.attempt not in (1, 2, 3) else set()
-        opens, closes = micros(challenge.date, -14), micros(challenge.date, 36)
-        if not opens <= record.started_at < closes or record.uploaded_at > closes + 3 * 24 * 3600 * 1_000_000:
-            reasons.add("outside_challenge_day")
+        reasons |= beyond_limits(challenge, record)
     return reasons
 
 
@@ -230,6 +251,20 @@ def content(record) -> tuple:
         record.game, record.mode, record.rules, record.challenge, record.player_id, record.attempt, moves, record.score,
         record.best_combo, record.final_board,
     )  # fmt: skip
+
+
+def check_copies(records) -> None:
+    """Of equal uploads of a game of ticks the first is no copy and the others are; a long log of another player is a copied one."""
+    groups, owners = defaultdict(list), {}
+    for truth, record in sorted(records, key=lambda pair: pair[1].uploaded_at):
+        groups[content(record)].append(truth)
+        if letters(record) < 30 or truth["kind"] == "copy":
+            continue
+        owner = owners.setdefault((record.challenge, "".join(record.moves.split())), record.player_id)
+        assert ("copied_log" in truth["expected_suspicions"]) == (owner != record.player_id), truth
+    for first, *others in groups.values():
+        assert first["kind"] != "copy"
+        assert [truth["kind"] for truth in others] == ["copy"] * len(others)
 
 
 def test_copies_repeat_an_earlier_upload_and_nothing_else_does(records):

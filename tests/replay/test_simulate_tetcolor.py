@@ -23,7 +23,7 @@ from replay.plays import PLAYS, Scene
 from replay.record import parse_record
 from replay.rulebook import load_rulebook
 from replay.simulate import _challenge_day
-from tests.replay.test_simulate import content, files_of, micros, read_lake, run
+from tests.replay.test_simulate import beyond_limits, check_copies, files_of, letters, mismatches, read_lake, records_of, run
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="bots weigh a hundred places a piece: compiled only")
 
@@ -50,8 +50,7 @@ def pairs(lake):
 
 @pytest.fixture(scope="module")
 def records(pairs):
-    """(truth, record) of every line that is a record."""
-    return [(t, parse_record(line)) for t, line in pairs if t["kind"] != "malformed"]
+    return records_of(pairs)
 
 
 def game_of(record) -> Game:
@@ -60,10 +59,6 @@ def game_of(record) -> Game:
     game = Game(RULES, deal, record.moves.encode("utf-8"), record.mode)
     game.run()
     return game
-
-
-def letters(record) -> int:
-    return sum(c.isascii() and c.isalpha() for c in record.moves)
 
 
 def ticks(record) -> int:
@@ -175,18 +170,13 @@ def test_expected_reasons_follow_from_the_rules(records):
         if outcome.fault:
             reasons.add("illegal_move")
         else:
-            reasons |= {"score_mismatch"} if outcome.score != record.score else set()
-            reasons |= {"combo_mismatch"} if outcome.best_combo != record.best_combo else set()
-            reasons |= {"board_mismatch"} if game.board_equals(record.final_board) != BOARD_EQUAL else set()
+            reasons |= mismatches(game, record)
         if truth["kind"] == "truncated_log":
             assert completed_by_a_drop(game, record), truth
             reasons.add("truncated_log")
         challenge = CHALLENGES.find("tetcolor", record.challenge)
         if challenge.date and challenge.mode == record.mode:
-            reasons |= {"attempt_limit"} if record.attempt not in (1, 2, 3) else set()
-            opens, closes = micros(challenge.date, -14), micros(challenge.date, 36)
-            if not opens <= record.started_at < closes or record.uploaded_at > closes + 3 * 24 * 3600 * 1_000_000:
-                reasons.add("outside_challenge_day")
+            reasons |= beyond_limits(challenge, record)
         assert reasons == expected, (truth, outcome.fault)
 
 
@@ -245,16 +235,7 @@ def test_unreadable_boards_are_unreadable(records):
 
 
 def test_copies_and_copied_logs(records):
-    groups, owners = defaultdict(list), {}
-    for truth, record in sorted(records, key=lambda pair: pair[1].uploaded_at):
-        groups[content(record)].append(truth)
-        if letters(record) < 30 or truth["kind"] == "copy":
-            continue
-        owner = owners.setdefault((record.challenge, "".join(record.moves.split())), record.player_id)
-        assert ("copied_log" in truth["expected_suspicions"]) == (owner != record.player_id), truth
-    for first, *others in groups.values():
-        assert first["kind"] != "copy"
-        assert [truth["kind"] for truth in others] == ["copy"] * len(others)
+    check_copies(records)
 
 
 def test_every_selection_has_its_turn_beside_the_daily_one():

@@ -21,7 +21,17 @@ from replay.players import EXTRA, PADDED, SPACED
 from replay.plays import ticks_of
 from replay.record import parse_record
 from replay.rulebook import load_rulebook
-from tests.replay.test_simulate import DAYS, content, files_of, micros, read_lake, run
+from tests.replay.test_simulate import (
+    DAYS,
+    beyond_limits,
+    check_copies,
+    files_of,
+    letters,
+    mismatches,
+    read_lake,
+    records_of,
+    run,
+)
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="bots weigh a hundred places a piece: compiled only")
 
@@ -45,8 +55,7 @@ def pairs(lake):
 
 @pytest.fixture(scope="module")
 def records(pairs):
-    """(truth, record) of every line that is a record."""
-    return [(t, parse_record(line)) for t, line in pairs if t["kind"] != "malformed"]
+    return records_of(pairs)
 
 
 def game_of(record) -> Game:
@@ -54,10 +63,6 @@ def game_of(record) -> Game:
     game = Game(RULES, deal, record.moves.encode("utf-8"), record.mode)
     game.run()
     return game
-
-
-def letters(record) -> int:
-    return sum(c.isascii() and c.isalpha() for c in record.moves)
 
 
 def test_the_block_puzzles_lines_are_the_same_with_and_without_another_game(lake, pairs, tmp_path):
@@ -195,9 +200,7 @@ def test_expected_reasons_follow_from_the_rules(records):
         if outcome.fault:
             reasons.add("illegal_move")
         else:
-            reasons |= {"score_mismatch"} if outcome.score != record.score else set()
-            reasons |= {"combo_mismatch"} if outcome.best_combo != record.best_combo else set()
-            reasons |= {"board_mismatch"} if game.board_equals(record.final_board) != BOARD_EQUAL else set()
+            reasons |= mismatches(game, record)
             reasons |= {"level_mismatch"} if record.level not in (None, outcome.level) else set()
             reasons |= {"lines_mismatch"} if record.lines not in (None, outcome.lines) else set()
         if truth["kind"] == "truncated_log":
@@ -205,10 +208,7 @@ def test_expected_reasons_follow_from_the_rules(records):
             reasons.add("truncated_log")
         challenge = CHALLENGES.find("tetromino", record.challenge)
         if challenge.date and challenge.mode == record.mode:
-            reasons |= {"attempt_limit"} if record.attempt not in (1, 2, 3) else set()
-            opens, closes = micros(challenge.date, -14), micros(challenge.date, 36)
-            if not opens <= record.started_at < closes or record.uploaded_at > closes + 3 * 24 * 3600 * 1_000_000:
-                reasons.add("outside_challenge_day")
+            reasons |= beyond_limits(challenge, record)
         assert reasons == expected, (truth, outcome.fault)
 
 
@@ -243,16 +243,7 @@ def test_a_changed_delay_gives_another_game(records):
 
 
 def test_copies_and_copied_logs(records):
-    groups, owners = defaultdict(list), {}
-    for truth, record in sorted(records, key=lambda pair: pair[1].uploaded_at):
-        groups[content(record)].append(truth)
-        if letters(record) < 30 or truth["kind"] == "copy":
-            continue
-        owner = owners.setdefault((record.challenge, "".join(record.moves.split())), record.player_id)
-        assert ("copied_log" in truth["expected_suspicions"]) == (owner != record.player_id), truth
-    for first, *others in groups.values():
-        assert first["kind"] != "copy"
-        assert [truth["kind"] for truth in others] == ["copy"] * len(others)
+    check_copies(records)
 
 
 def test_unreadable_boards_are_unreadable(records):

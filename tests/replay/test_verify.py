@@ -34,8 +34,9 @@ EPOCH = datetime(1970, 1, 1)
 # --- Helpers ----------------------------------------------------------------------------------------------------------
 
 
-def verify(*records: Record, verifier: Verifier = VERIFIER) -> list[dict[str, Any]]:
-    return rows_of(verifier.verify(batch_of(list(records)), "a.ndjson"))
+def verify(*records: Record, tail: bytes = b"", verifier: Verifier = VERIFIER) -> list[dict[str, Any]]:
+    """The rows of one batch; ``tail`` stands before each line's last brace."""
+    return rows_of(verifier.verify(batch_of(list(records), tail), "a.ndjson"))
 
 
 def verify_one(found: Record, verifier: Verifier = VERIFIER) -> dict[str, Any]:
@@ -71,6 +72,14 @@ def check_row(row: dict[str, Any], found: Record, verifier: Verifier, source: tu
     printed = verdict_json(row, verifier.rulebook)
     assert printed.pop("source") == {"file": source[0], "line": source[1]}
     assert json.dumps(printed) == json.dumps(verdict.as_json())
+
+
+def check(records: list[Record], tail: bytes = b"", *, verifier: Verifier = VERIFIER) -> list[dict[str, Any]]:
+    """The rows of one batch, each held against the judge."""
+    rows = verify(*records, tail=tail, verifier=verifier)
+    for number, (row, found) in enumerate(zip(rows, records, strict=True), start=1):
+        check_row(row, found, verifier, ("a.ndjson", number))
+    return rows
 
 
 # --- Claims that cannot be true, and claims that can ------------------------------------------------------------------
@@ -172,9 +181,7 @@ def test_rules_and_challenges_that_nobody_knows() -> None:
     records = [record([], GAME, moves=log, rules="9.9.9") for log in logs]
     records += [record([], GAME, moves=log, challenge="2031-01-01") for log in logs]
     records += [record([], GAME, moves=log, game="tetcolor") for log in logs]
-    rows = verify(*records)
-    for number, (row, found) in enumerate(zip(rows, records, strict=True), start=1):
-        check_row(row, found, VERIFIER, ("a.ndjson", number))
+    rows = check(records)
     assert [row["reason_codes"] for row in rows] == [["unknown_rules"]] * 5 + [["unknown_challenge"]] * 5 + [
         ["unknown_rules", "unknown_challenge"]
     ] * 5
@@ -202,9 +209,7 @@ def test_games_of_many_kinds_lie_mixed_in_one_batch() -> None:
         records.append(
             record([], game, moves=log, challenge=challenge, rules=rules, mode=mode, score=game.outcome().score + number % 3)
         )
-    rows = verify(*records)
-    for number, (row, found) in enumerate(zip(rows, records, strict=True), start=1):
-        check_row(row, found, VERIFIER, ("a.ndjson", number))
+    rows = check(records)
     assert len({row["verdict"] for row in rows}) == 2
     assert sum(row["counted"] for row in rows) in range(1, 48)
 
@@ -227,9 +232,7 @@ def test_the_span_of_a_challenge_is_kept_to_the_microsecond() -> None:
         cases.append(
             replace(honest, started_at=started, finished_at=finished, uploaded_at=finished if uploaded is None else uploaded)
         )
-    rows = verify(*cases)
-    for number, (row, found) in enumerate(zip(rows, cases, strict=True), start=1):
-        check_row(row, found, VERIFIER, ("a.ndjson", number))
+    rows = check(cases)
     assert ["outside_challenge_day" in row["reason_codes"] for row in rows] == [False, True, False, True, False, True, True]
 
 
@@ -240,9 +243,7 @@ def test_pace_and_attempts_at_their_limits() -> None:
     span = 100_000 * len(TOKENS)
     cases = [replace(honest, finished_at=honest.started_at + span - short, uploaded_at=NOON + span) for short in (0, 1, span)]
     cases += [replace(honest, attempt=number) for number in (-(2**63), -1, 0, 1, 2, 3, 4, 2**63 - 1)]
-    rows = verify(*cases, verifier=verifier)
-    for number, (row, found) in enumerate(zip(rows, cases, strict=True), start=1):
-        check_row(row, found, verifier, ("a.ndjson", number))
+    rows = check(cases, verifier=verifier)
     assert ["superhuman_pace" in row["suspicions"] for row in rows[:3]] == [False, True, True]
     assert [row["reason_codes"] == ["attempt_limit"] for row in rows[3:]] == [True, True, True, False, False, False, True, True]
 
@@ -412,9 +413,7 @@ def test_odd_texts_come_out_as_they_went_in() -> None:
     odd = ["", '"', "\x00", "a\nb", "=cmd", "\u202e", "\U0001f600", "e\u0301", "\u00e9", "x" * 5000]
     honest = record(TOKENS, GAME)
     records = [replace(honest, game_id=text, player_id=text, platform=text, app_version=text) for text in odd]
-    rows = verify(*records)
-    for number, (row, found) in enumerate(zip(rows, records, strict=True), start=1):
-        check_row(row, found, VERIFIER, ("a.ndjson", number))
+    check(records)
 
 
 def test_nations_null_and_given_lie_mixed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,11 @@ from replay.errors import EngineDisagreement
 from replay.record import Record
 from replay.verify import Verifier
 from tests.replay import games as blocks
+from tests.replay import test_verify
 from tests.replay import tetcolor_games as c
 from tests.replay import tetromino_games as t
-from tests.replay.build import CAREFUL, batch_of, rows_of
+from tests.replay.build import CAREFUL, batch_of
 from tests.replay.night_support import EVIL, THREE, ask, by_game, check_run, cli, land, line, night, verdict_rows
-from tests.replay.test_verify import check_row
 
 VERIFIER = Verifier(blocks.RULEBOOK, ChallengeTable(blocks.TABLE.rows | t.TABLE.rows | c.TABLE.rows))
 TOKENS, GAME = c.play(30)
@@ -42,16 +43,8 @@ RIGHT: dict[str, Record] = {
     **{family: c.record(*c.play(30, family), challenge=family) for family in c.MODES},
 }  # fmt: skip
 
-
-def verify(*records: Record, tail: bytes = b"") -> list[dict[str, Any]]:
-    return rows_of(VERIFIER.verify(batch_of(list(records), tail), "a.ndjson"))
-
-
-def check(records: list[Record], tail: bytes = b"") -> list[dict[str, Any]]:
-    rows = verify(*records, tail=tail)
-    for number, (row, found) in enumerate(zip(rows, records, strict=True), start=1):
-        check_row(row, found, VERIFIER, ("a.ndjson", number))
-    return rows
+verify = partial(test_verify.verify, verifier=VERIFIER)
+check = partial(test_verify.check, verifier=VERIFIER)
 
 
 @pytest.mark.parametrize("tail", [b"", CAREFUL.encode(), b', "level": 99, "lines": "x"'], ids=["scanned", "careful", "level"])

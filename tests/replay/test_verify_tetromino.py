@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from replay.errors import EngineDisagreement
 from replay.record import Record
 from replay.verify import Verifier
 from tests.replay import games as blocks
+from tests.replay import test_verify
 from tests.replay import tetromino_games as t
-from tests.replay.build import CAREFUL, batch_of, rows_of
-from tests.replay.test_verify import check_row
+from tests.replay.build import CAREFUL, batch_of
 
 VERIFIER = Verifier(blocks.RULEBOOK, ChallengeTable(blocks.TABLE.rows | t.TABLE.rows))
 HONEST = t.record(t.TOKENS, t.GAME)
@@ -40,16 +41,8 @@ RIGHT: dict[str, Record] = {
     "white space": replace(HONEST, moves=" ".join(t.TOKENS)), "quick": replace(HONEST, finished_at=HONEST.started_at),
 }  # fmt: skip
 
-
-def verify(*records: Record, tail: bytes = b"") -> list[dict[str, Any]]:
-    return rows_of(VERIFIER.verify(batch_of(list(records), tail), "a.ndjson"))
-
-
-def check(records: list[Record], tail: bytes = b"") -> list[dict[str, Any]]:
-    rows = verify(*records, tail=tail)
-    for number, (row, found) in enumerate(zip(rows, records, strict=True), start=1):
-        check_row(row, found, VERIFIER, ("a.ndjson", number))
-    return rows
+verify = partial(test_verify.verify, verifier=VERIFIER)
+check = partial(test_verify.check, verifier=VERIFIER)
 
 
 @pytest.mark.parametrize("tail", [b"", CAREFUL.encode()], ids=["scanned", "careful"])
