@@ -148,7 +148,9 @@ def everything(lake: Path) -> tuple[dict[str, bytes], dict[str, list[tuple[Any, 
 
 
 def verdict_rows(lake: Path, day: date = THREE, kind: str = "verdicts") -> list[dict[str, Any]]:
-    return pq.read_table(lake / kind / f"day={day}" / "part-0.parquet", partitioning=None).to_pylist()
+    # One handle: by its path Arrow opens a file twice, and a night may have replaced it in between.
+    with (lake / kind / f"day={day}" / "part-0.parquet").open("rb") as handle:
+        return pq.ParquetFile(handle).read().to_pylist()
 
 
 def by_game(lake: Path, day: date = THREE) -> dict[str, dict[str, Any]]:
