@@ -8,7 +8,8 @@
     │   │   ├── DamagedInput  a landed file whose bytes are not what its kind has: quarantined by a night   exit 2
     │   │   ├── ChangedInput  an object of a store that was changed or removed while it was read   exit 2
     │   │   └── UnreachableSource  where logs come from cannot be reached at all, whatever the day   exit 2
-    │   └── ReferenceDataError  a rules file, challenge table or seed is wrong   exit 2
+    │   ├── ReferenceDataError  a rules file, challenge table or seed is wrong   exit 2
+    │   └── DecidedMeanwhile  somebody else decided about the game after it was looked at   exit 1
     ├── MalformedRecord       one record that cannot be taken: quarantined, never raised out of a night
     └── NightError            a night that must not publish                      exit 1
         ├── NothingReceived   the day received no records
@@ -52,6 +53,12 @@ class UnreachableSource(InputError):
 
 class ReferenceDataError(UsageError):
     """A rules file, a challenge table or another reference table that cannot be used."""
+
+
+class DecidedMeanwhile(UsageError):
+    """Somebody else decided about a game after the person looked at it; the message says who, what and when."""
+
+    exit_code = 1
 
 
 class MalformedRecord(ReplayError):

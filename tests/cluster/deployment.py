@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import urllib.request
@@ -19,6 +18,7 @@ from pathlib import Path
 from replay.store import Store
 from tests.cluster.airflow_api import AirflowApi, Attempt
 from tests.cluster.services import ClusterError, Service, Services, free_ports, listens, wait_until
+from tests.postgresql import Postgresql
 
 ROOT = Path(__file__).parents[2]
 # Beside the tasks of one worker's two slots the scheduler may have as many running as there are slots in all.
@@ -36,7 +36,7 @@ class Deployment:
 
     def __post_init__(self) -> None:
         self.services = Services(self.folder / "service-logs")
-        self.database_port, self.broker_port, self.api_port, self.s3_port = free_ports(4)
+        database_port, self.broker_port, self.api_port, self.s3_port = free_ports(4)
         options = {"endpoint_url": f"http://127.0.0.1:{self.s3_port}", "key": "testing", "secret": "testing"}
         self.store = Store("s3://games/lake", options)
         # All that a task needs to know, on whichever machine it runs; workers add a folder for what they fetch.
@@ -46,6 +46,7 @@ class Deployment:
         }  # fmt: skip
         self.url = f"http://127.0.0.1:{self.api_port}"
         self.secret = {name: secrets.token_hex(32) for name in ("database", "broker", "jwt", "api")}
+        self.server = Postgresql(self.folder / "postgresql", database_port, "airflow", self.secret["database"])
         self.api = AirflowApi(self.url, self.folder / "passwords.json")
 
     def start(self) -> None:
@@ -99,7 +100,7 @@ class Deployment:
     def server_env(self) -> dict[str, str]:
         """The environment of API server, scheduler and DAG processor: the only ones that know of the metadata database."""
         return self._airflow_env(self.folder / "airflow") | {
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://{self._database()}",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://{self.server.place('airflow')}",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self.folder / "passwords.json"),
             "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
             # Signs what a task shows to the API server: workers only hand it on.
@@ -132,50 +133,19 @@ class Deployment:
             "AIRFLOW__API__BASE_URL": self.url,
             "AIRFLOW__API__SECRET_KEY": self.secret["api"],
             "AIRFLOW__CELERY__BROKER_URL": f"redis://:{self.secret['broker']}@127.0.0.1:{self.broker_port}/0",
-            "AIRFLOW__CELERY__RESULT_BACKEND": f"db+postgresql+psycopg2://{self._database()}",
+            "AIRFLOW__CELERY__RESULT_BACKEND": f"db+postgresql+psycopg2://{self.server.place('airflow')}",
             # Longer than the longest task may take (late: 4 hours), as a message is handed out again after so long.
             "AIRFLOW__CELERY_BROKER_TRANSPORT_OPTIONS__VISIBILITY_TIMEOUT": "18000",
         }  # fmt: skip
 
-    def _database(self) -> str:
-        return f"airflow:{self.secret['database']}@127.0.0.1:{self.database_port}/airflow"
-
     def _start_database(self) -> None:
-        """PostgreSQL in a folder of its own; it refuses to run as root, so there its account is used."""
-        user = "postgres" if os.geteuid() == 0 else None
-        home = self.folder / "postgresql"
-        home.mkdir()
-        secret = home / "password"
-        secret.write_text(self.secret["database"], "utf-8")
-        if user:
-            for path in (home, secret):
-                shutil.chown(path, user, user)
-        data, env = home / "data", {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-        words = [_postgresql("initdb"), "-D", str(data), "-U", "airflow", "-A", "scram-sha-256", "--pwfile", str(secret), "-N"]
-        done = subprocess.run(words, env=env, cwd=home, user=user, group=user, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ClusterError(f"initdb failed: {done.stderr.strip()}")
-        # No Unix socket: its path may be too long.  fsync: what is lost with this machine is not missed.
-        options = {"listen_addresses": "127.0.0.1", "port": self.database_port, "unix_socket_directories": "", "fsync": "off"}
-        command = [_postgresql("postgres"), "-D", str(data), *(f"--{name}={value}" for name, value in options.items())]
-        self.database = self.services.start("postgresql", command, env, user=user)
+        self.server.prepare()
+        self.database = self.services.start("postgresql", self.server.command, self.server.env, user=self.server.account)
         wait_until(self._create_database, "PostgreSQL answers", 60)
 
     def _create_database(self) -> bool:
-        import psycopg2  # type: ignore[import-untyped]
-
         self.services.check()
-        target = {"host": "127.0.0.1", "port": self.database_port, "user": "airflow", "password": self.secret["database"]}
-        try:
-            connection = psycopg2.connect(dbname="postgres", **target)
-        except psycopg2.OperationalError:
-            return False
-        try:
-            connection.autocommit = True
-            connection.cursor().execute("create database airflow")
-        finally:
-            connection.close()
-        return True
+        return self.server.create_database("airflow")
 
     def _start_broker(self) -> None:
         config = f"bind 127.0.0.1\nport {self.broker_port}\nsave ''\nrequirepass {self.secret['broker']}\ndir {self.folder}\n"
@@ -214,12 +184,3 @@ class Worker:
 
 
 AIRFLOW = ["airflow"]
-
-
-def _postgresql(program: str) -> str:
-    """Where a program of PostgreSQL lies: Debian keeps the servers' out of PATH.  Raises ClusterError."""
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
-    found = next((str(folder / program) for folder in folders if (folder / program).exists()), None) or shutil.which(program)
-    if found is None:
-        raise ClusterError(f"{program} is not installed here: apt-get install postgresql")
-    return found

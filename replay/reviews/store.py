@@ -1,0 +1,456 @@
+"""Where decisions are kept: ``<lake>/reviews.sqlite``, or the database that the setting ``reviews`` names.
+
+Decisions are appended and never changed; the database refuses anything else.  All writers of a database take turns, so ids grow
+in the order in which decisions become visible, and a unique constraint on (subject, decision before) holds where somebody did
+not wait for their turn.  SQLAlchemy is imported when there is a database to open.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from replay.errors import DecidedMeanwhile, InputError, UsageError, first_line
+from replay.lake import Lake
+from replay.reviews.aliases import Aliases
+from replay.reviews.model import ACTIONS, Decision, subject_of, undone_ids
+from replay.reviews.words import DONE, time_words
+from replay.words import visible
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+    from sqlalchemy.engine import URL
+
+LONGEST_REASON = 2_000
+LONGEST_REVIEWER = 200
+FILE = "reviews.sqlite"
+# SQL takes a limited number of values in one statement.
+_MANY = 500
+_TRIES = 5
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A decision that somebody is about to take.
+
+    ``row`` is the verdict row it is about (with ``day``), or another mapping with ``game``, ``challenge``, ``game_id``, ``day``
+    and ``subject``.  ``seen`` is the id of the newest decision, of any action, on the subject that the person saw (0: none).
+    """
+
+    action: str
+    row: Mapping[str, Any]
+    facts: tuple[str, ...]
+    seen: int
+    undoes: int | None = None
+
+    @property
+    def subject(self) -> str:
+        """The key of the upload that it is about."""
+        found = self.row.get("subject")
+        return str(found) if found else subject_of(self.row)
+
+
+def open_reviews(lake: Lake, url: str | None = None) -> ReviewStore:
+    """The decisions about a lake's games; use it in ``with``.
+
+    ``url`` (SQLAlchemy's) or the setting ``reviews`` names a database; without either it is a file in a local lake.  A lake on an
+    object store without the setting has no decisions, and none can be taken.  Raises UsageError for a URL that names no database
+    of SQLite or PostgreSQL.
+    """
+    if url is None:
+        from replay.settings import load_settings
+
+        url = load_settings().reviews
+    if url is not None:
+        return ReviewStore(lake, _parse(url))
+    if "://" in lake.name:
+        return ReviewStore(lake, None)
+    from sqlalchemy.engine import URL
+
+    return ReviewStore(lake, URL.create("sqlite", database=str(lake.root / FILE)))
+
+
+def _parse(text: str) -> URL:
+    """The URL in ``text``, whose value is never repeated: it may hold a password."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    wanted = "write it like postgresql://user:password@host/database or sqlite:////folder/reviews.sqlite"
+    try:
+        text.encode("utf-8")
+        url = make_url(text)
+        backend = url.get_backend_name()
+    except (ArgumentError, ValueError):
+        raise UsageError(f"setting REPLAY_REVIEWS is no URL of a database, {wanted}") from None
+    if backend == "sqlite" and url.database not in (None, "", ":memory:") and not url.query:
+        return url
+    if backend == "postgresql" and url.database:
+        # Without a driver's name SQLAlchemy takes another one than the package's extra brings.
+        return url.set(drivername="postgresql+psycopg2") if url.drivername == "postgresql" else url
+    raise UsageError(f"setting REPLAY_REVIEWS names no file of SQLite and no database of PostgreSQL, {wanted}")
+
+
+class ReviewStore:
+    """The decisions in one database.  Each call is one transaction, and nothing is held between calls."""
+
+    def __init__(self, lake: Lake, url: URL | None) -> None:
+        self._lake = lake
+        self._url = url
+        self._engines: dict[bool, Engine] = {}
+
+    @property
+    def name(self) -> str:
+        """How people name the database: its file, or its place without user and password."""
+        if self._url is None:
+            return self._lake.name
+        if self._url.get_backend_name() == "sqlite":
+            return str(self._url.database)
+        port = f":{self._url.port}" if self._url.port else ""
+        return f"postgresql://{self._url.host or ''}{port}/{self._url.database}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close what is open."""
+        for engine in self._engines.values():
+            engine.dispose()
+        self._engines.clear()
+
+    # --- Reading ----------------------------------------------------------------------------------------------------------
+
+    def decisions(
+        self, subjects: Collection[str] | None = None, game_id: str | None = None, limit: int | None = None,
+        newest_first: bool = False, *, offset: int = 0,
+    ) -> list[Decision]:  # fmt: skip
+        """Decisions by id: all, those on some subjects, or on games of one id.
+
+        A decision bears the name that its subject was asked for under, else today's.  All of them are what standings are made
+        from, so then a file is looked at whole for damage first.  Raises InputError.
+        """
+        from sqlalchemy import select
+
+        from replay.reviews.tables import DECISIONS, damage_of
+
+        if subjects is not None and not subjects:
+            return []
+        with self._reading() as con:
+            if con is None:
+                return []
+            if subjects is None and game_id is None and limit is None:
+                damage = damage_of(con)
+                if damage is not None:
+                    raise InputError(f"{self.name}: the decisions are damaged ({damage}), restore the file from a copy")
+            aliases = self._aliases(con, subjects)
+            query = select(DECISIONS)
+            if game_id is not None:
+                query = query.where(DECISIONS.c.game_id == game_id)
+            query = query.order_by(DECISIONS.c.id.desc() if newest_first else DECISIONS.c.id)
+            if subjects is None:
+                rows = con.execute(query.limit(limit).offset(offset or None)).all()
+                return [self._decision(row, aliases) for row in rows]
+            return self._of_subjects(con, query, subjects, aliases, newest_first)[offset:][:limit]
+
+    def _of_subjects(
+        self, con: Connection, query: Any, subjects: Collection[str], aliases: Aliases, newest_first: bool
+    ) -> list[Decision]:
+        from replay.reviews.tables import DECISIONS
+
+        # Whoever asks under a name gets the decisions under it; under today's, when asked under several.
+        asked = {aliases.today(subject): subject for subject in subjects}
+        asked |= {today: today for today in asked if today in subjects}
+        names = sorted({name for subject in subjects for name in aliases.names(subject)})
+        found = []
+        for part in _parts(names):
+            for row in con.execute(query.where(DECISIONS.c.subject.in_(part))):
+                found.append(self._decision(row, aliases, asked))
+        return sorted(found, key=lambda decision: decision.id, reverse=newest_first)
+
+    def last_id(self) -> int:
+        """The id of the newest decision, 0 when there is none.  Raises InputError."""
+        with self._reading() as con:
+            return 0 if con is None else self._last_id(con)
+
+    def count(self) -> int:
+        """How many decisions there are.  Raises InputError."""
+        from sqlalchemy import func, select
+
+        from replay.reviews.tables import DECISIONS
+
+        with self._reading() as con:
+            return 0 if con is None else con.execute(select(func.count()).select_from(DECISIONS)).scalar_one()
+
+    def decision(self, number: int) -> Decision:
+        """One decision by its id.  Raises UsageError when there is none, and InputError."""
+        from sqlalchemy import select
+
+        from replay.reviews.tables import DECISIONS
+
+        with self._reading() as con:
+            row = None
+            # Beyond 64 bits no database looks a number up.
+            if con is not None and 0 < number < 2**63:
+                row = con.execute(select(DECISIONS).where(DECISIONS.c.id == number)).one_or_none()
+            if con is None or row is None:
+                raise UsageError(f"{self.name}: there is no decision {number}, list them with `replay review`")
+            return self._decision(row, self._aliases(con, [row.subject]))
+
+    # --- Deciding ---------------------------------------------------------------------------------------------------------
+
+    def decide(
+        self, items: Sequence[Draft], *, reviewer: str, reason: str, at: datetime | None = None
+    ) -> list[Decision]:
+        """Record decisions, all or none; one a subject, in the order of ``items``.
+
+        ``at`` is now unless given.  Raises DecidedMeanwhile when somebody decided about one of the games after what ``seen``
+        says, UsageError for words that are missing or too long and for what cannot be undone, and InputError.
+        """
+        reviewer = checked_words("reviewer", reviewer, LONGEST_REVIEWER)
+        reason = checked_words("reason", reason, LONGEST_REASON)
+        if not items:
+            return []
+        for draft in items:
+            if draft.action not in ACTIONS or (draft.action == "undo") != (draft.undoes is not None):
+                raise UsageError(f"action {draft.action!a} with undoes {draft.undoes!r} is no decision, take one of {ACTIONS}")
+        when = (at or _now()).astimezone(UTC)
+        return self._again(lambda con: self._append(con, items, reviewer, reason, when))
+
+    def _append(self, con: Connection, items: Sequence[Draft], reviewer: str, reason: str, when: datetime) -> list[Decision]:
+        from sqlalchemy import insert, select
+
+        from replay.reviews.tables import DECISIONS, row_of
+
+        aliases = self._aliases(con, [draft.subject for draft in items])
+        drafts = _merged(items, aliases)
+        before: dict[str, list[Decision]] = {subject: [] for subject in drafts}
+        for decision in self._of_subjects(con, select(DECISIONS), drafts, aliases, False):
+            before[decision.subject].append(decision)
+        made: list[Decision] = []
+        number = self._last_id(con)
+        # Ids are given once, so the first of them names what was decided together.
+        batch = str(number + 1) if len(drafts) > 1 else None
+        for subject, draft in drafts.items():
+            refuse_outdated(draft, before[subject])
+            refuse_to_undo(draft, before[subject])
+            number += 1
+            row = draft.row
+            made.append(Decision(
+                id=number, subject=subject, action=draft.action, reason=reason, reviewer=reviewer, at=when, facts=draft.facts,
+                game=str(row["game"]), game_id=str(row["game_id"]), challenge=str(row["challenge"]), day=row["day"],
+                previous=before[subject][-1].id if before[subject] else 0, undoes=draft.undoes, batch=batch,
+            ))  # fmt: skip
+        con.execute(insert(DECISIONS), [row_of(decision) for decision in made])
+        return made
+
+    def rename(self, pairs: Iterable[tuple[str, str]]) -> int:
+        """Have decisions on an old subject found under the new one from now on; how many pairs said something new.
+
+        Nothing is recorded where nobody has decided anything yet.  Raises InputError.
+        """
+        from sqlalchemy import func, insert, select
+
+        from replay.reviews.tables import ALIASES
+
+        wanted = list(pairs)
+        with self._reading() as con:
+            if con is None or not wanted:
+                return 0
+
+        def append(con: Connection) -> int:
+            aliases = self._aliases(con, None)
+            new = [pair for pair in wanted if aliases.rename(*pair)]
+            number, when = con.execute(select(func.coalesce(func.max(ALIASES.c.id), 0))).scalar_one(), _now()
+            rows = [
+                {"id": number + place, "old_subject": old, "new_subject": name, "at": when}
+                for place, (old, name) in enumerate(new, 1)
+            ]
+            if rows:
+                con.execute(insert(ALIASES), rows)
+            return len(rows)
+
+        return self._again(append)
+
+    # --- The database -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection | None]:
+        """A transaction that reads; None where no database or none of its tables is there yet."""
+        if self._url is None or (self._is_file() and not Path(str(self._url.database)).exists()):
+            yield None
+            return
+        from replay.reviews.tables import has_tables
+
+        with self._in_one_sentence("read"), self._engine(writing=False).connect() as con, con.begin():
+            yield con if has_tables(con) else None
+
+    def _again(self, write: Callable[[Connection], _T]) -> _T:
+        """Carry out ``write`` in one transaction while nobody else writes; again when somebody wrote who did not wait."""
+        from sqlalchemy.exc import IntegrityError
+
+        from replay.reviews.tables import make_tables
+
+        self._refuse_without_place()
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._in_one_sentence("written"), self._engine(writing=True).begin() as con:
+                    make_tables(con)
+                    return write(con)
+            except IntegrityError as error:
+                if not left:
+                    raise InputError(f"{self.name}: the decision is refused ({first_line(error)}), try again") from error
+        raise AssertionError("not to be reached")
+
+    def _refuse_without_place(self) -> None:
+        if self._url is None:
+            raise UsageError(
+                f"{self._lake.name}: a lake on an object store keeps no decisions itself, set REPLAY_REVIEWS to the URL of a"
+                " database (postgresql://user:password@host/database)"
+            )
+        if self._is_file() and not Path(str(self._url.database)).parent.is_dir():
+            raise InputError(f"{self.name}: there is no such folder, check the name of the lake")
+
+    def _is_file(self) -> bool:
+        return self._url is not None and self._url.get_backend_name() == "sqlite"
+
+    def _engine(self, *, writing: bool) -> Engine:
+        from replay.reviews.tables import open_engine
+
+        if self._url is None:
+            raise AssertionError("not to be reached")
+        if writing not in self._engines:
+            self._engines[writing] = open_engine(self._url, writing=writing)
+        return self._engines[writing]
+
+    @contextmanager
+    def _in_one_sentence(self, done: str) -> Iterator[None]:
+        """What a database says, as an InputError; never with its password."""
+        from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except ImportError as error:
+            raise UsageError(
+                f"{self.name}: the driver for this database is not here ({first_line(error)}), install nightly-replay[postgres]"
+            ) from error
+        except (SQLAlchemyError, ValueError) as error:
+            cause = getattr(error, "orig", None) or error
+            said = first_line(cause).strip().rstrip(".")
+            password = self._url.password if self._url is not None else None
+            if password:
+                said = said.replace(str(password), "***")
+            if not self._is_file():
+                advice = "check that the database runs, and what REPLAY_REVIEWS says"
+            elif isinstance(cause, sqlite3.OperationalError):
+                advice = "check the file and its rights, and whether somebody holds it"
+            else:
+                advice = "restore the file from a copy"
+            raise InputError(f"{self.name}: the decisions cannot be {done} ({said}), {advice}") from error
+
+    def _aliases(self, con: Connection, subjects: Collection[str] | None) -> Aliases:
+        """The names that subjects had and have: of all, or of these, each with all of its names."""
+        from sqlalchemy import or_, select
+
+        from replay.reviews.tables import ALIASES
+
+        query = select(ALIASES.c.id, ALIASES.c.old_subject, ALIASES.c.new_subject).order_by(ALIASES.c.id)
+        if subjects is None:
+            return Aliases((old, new) for _, old, new in con.execute(query))
+        known: set[str] = set()
+        found: dict[int, tuple[str, str]] = {}
+        todo = set(subjects)
+        while todo:
+            known |= todo
+            for part in _parts(sorted(todo)):
+                one = or_(ALIASES.c.old_subject.in_(part), ALIASES.c.new_subject.in_(part))
+                found |= {number: (old, new) for number, old, new in con.execute(query.where(one))}
+            todo = {name for pair in found.values() for name in pair} - known
+        return Aliases(found[number] for number in sorted(found))
+
+    @staticmethod
+    def _last_id(con: Connection) -> int:
+        from sqlalchemy import func, select
+
+        from replay.reviews.tables import DECISIONS
+
+        return int(con.execute(select(func.coalesce(func.max(DECISIONS.c.id), 0))).scalar_one())
+
+    @staticmethod
+    def _decision(row: Any, aliases: Aliases, asked: Mapping[str, str] | None = None) -> Decision:
+        from replay.reviews.tables import decision_of
+
+        today = aliases.today(row.subject)
+        return decision_of(row, (asked or {}).get(today, today))
+
+
+def _now() -> datetime:
+    """When somebody decides: the one thing about a decision that the clock says."""
+    return datetime.now(UTC)
+
+
+def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), _MANY):
+        yield values[start : start + _MANY]
+
+
+def _merged(items: Sequence[Draft], aliases: Aliases) -> dict[str, Draft]:
+    """Drafts by the subject's name of today.  The same upload may lie in two files: that is one decision."""
+    found: dict[str, Draft] = {}
+    for draft in items:
+        subject = aliases.today(draft.subject)
+        first = found.setdefault(subject, draft)
+        if (first.action, first.undoes) != (draft.action, draft.undoes):
+            raise UsageError(f"game {str(draft.row['game_id'])!a}: two different decisions on the same upload, take one of them")
+        if first is not draft:
+            facts = tuple(sorted({*first.facts, *draft.facts}))
+            found[subject] = replace(first, facts=facts, seen=min(first.seen, draft.seen))
+    return found
+
+
+def refuse_outdated(draft: Draft, before: Sequence[Decision]) -> None:
+    """Raises DecidedMeanwhile when one of the decisions on the subject (``before``) came after what the person saw."""
+    newest = max(before, key=lambda decision: decision.id, default=None)
+    if newest is not None and newest.id > draft.seen:
+        raise DecidedMeanwhile(
+            f"game {str(draft.row['game_id'])!a}: {visible(newest.reviewer)} {DONE[newest.action]} at {time_words(newest.at)}"
+            f" (decision {newest.id}: {visible(newest.reason)}), after you had looked; look at it again before you decide"
+        )
+
+
+def refuse_to_undo(draft: Draft, before: Sequence[Decision]) -> None:
+    """Raises UsageError for an undo of what is no decision on the subject, or was undone already."""
+    if draft.undoes is None:
+        return
+    game = f"game {str(draft.row['game_id'])!a}"
+    if all(decision.id != draft.undoes for decision in before):
+        raise UsageError(f"{game}: decision {draft.undoes} is none on this upload, look at its decisions with `replay review`")
+    if draft.undoes in undone_ids(before):
+        by = max((d for d in before if d.undoes == draft.undoes), key=lambda d: d.id)
+        raise UsageError(
+            f"{game}: decision {draft.undoes} was undone already, by {visible(by.reviewer)} at {time_words(by.at)}; undo decision"
+            f" {by.id} to have it back"
+        )
+
+
+def checked_words(name: str, text: str, longest: int) -> str:
+    """What a person wrote, without blanks around it.  Raises UsageError when nothing is left, when it is too long or no text."""
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise UsageError(f"{name} is empty, say {'who decides' if name == 'reviewer' else 'why'}")
+    if len(text) > longest:
+        raise UsageError(f"{name} has {len(text):,} characters, at most {longest:,} are kept, write it shorter")
+    allowed = "" if name == "reviewer" else "\n\t"
+    wrong = next((char for char in text if unicodedata.category(char) in ("Cc", "Cs") and char not in allowed), None)
+    if wrong is not None:
+        raise UsageError(f"{name} {visible(text.encode('ascii', 'backslashreplace').decode())} holds a character that is no text"
+                         f" (U+{ord(wrong):04X}), leave it out")  # fmt: skip
+    return text
