@@ -33,6 +33,7 @@ NEEDS_GAMES = (
     "assert_eligible_games",
     "assert_daily_best_",
     "assert_challenge_status",
+    "assert_flagged_games",
     "assert_publication",
 )
 

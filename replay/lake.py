@@ -295,6 +295,10 @@ class Publication:
         staged = {Lake.day_of(target) for target in self._staged if target.parent.parent.name == "verdicts"}
         return sorted({*self._lake.published_days(), *staged})
 
+    def drop(self) -> None:
+        """Publish nothing of what was staged."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
     def commit(self) -> None:
         """Make everything that was staged visible."""
         self._lake.commit(self._folder, self._moves)

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from replay.errors import InputError, NightError, NightRunning, UnreachableSource
+from replay.failures import note_failure
 from replay.lake import Lake
 from replay.night import NightSettings, Report, bring, read_run, run_night
 from replay.sources import Brought
@@ -84,6 +85,7 @@ def restate_changed(
             # Another night holds the lake: nothing is wrong with the day.
             raise
         except (NightError, InputError) as error:
+            note_failure(lake, earlier, error)
             problems.append(f"{earlier} has changed and stays as it was published: {error}")
     return tuple(restated), tuple(problems)
 

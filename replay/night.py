@@ -5,23 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replay.challenges import SEEDS, load_challenges
+from replay.eligibility import effect_digest
 from replay.errors import DayWouldBeEmptied, InputError, NothingReceived
+from replay.failures import forget_failure
 from replay.lake import Lake, Publication, recover
 from replay.rulebook import Rulebook, load_rulebook
 from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
 from replay.sources import Brought, Left, Source
-from replay.standings import StandingsSettings, build_warehouse, load_player_states
+from replay.standings import StandingsSettings, build_warehouse, holds_any_player, load_player_states
 from replay.timings import Timings
 from replay.verdict import JudgeSettings
 from replay.verify import Verifier
+
+if TYPE_CHECKING:
+    from replay.moves import Moves
+    from replay.reviews.model import Decision
 
 Report = Callable[[str, int, int], None]
 
@@ -163,7 +169,8 @@ def run_night(
 
     Logs are brought from the source first, unless ``brought`` says what came of that already.  Raises what ``land`` raises,
     NothingReceived for a day without records (unless allowed), NightRunning while another night holds the lake,
-    InputError, ReferenceDataError and the other NightErrors; then nothing of this night is visible.
+    InputError (decisions that cannot be read among them), ReferenceDataError and the other NightErrors; then nothing of this
+    night is visible.
     """
     from replay.anonymise import replace_old_ids
     from replay.publish import stage_day
@@ -175,6 +182,8 @@ def run_night(
     with lake.lock():
         recover(lake)
         lake.refresh("verdicts", "runs")
+        # Standings cannot be made without them: better told now than after all is verified.
+        decisions_of(lake)
         with timings.step("pull"):
             pulled = pull(lake, day, brought)
         refuse_without_files(lake, day, pulled, allow_empty)
@@ -187,7 +196,7 @@ def run_night(
         if report:
             report("publish", 0, 0)
         # What is published already bears today's ids before new games are related to it.
-        replace_old_ids(lake, settings)
+        renamed = replace_old_ids(lake, settings)
         # Verdicts and standings become visible in one step, and only when every check has passed.
         publication = Publication(lake)
         with timings.step("publish"):
@@ -195,10 +204,9 @@ def run_night(
         if report:
             report("standings", 0, 0)
         with timings.step("standings"):
-            stage_standings(publication, lake, settings)
-        publication.commit()
+            publish_standings(publication, lake, settings, bool(renamed))
         shutil.rmtree(staging_of(lake, day), ignore_errors=True)
-        forget_old_warehouses(lake)
+        forget_failure(lake, day)
         return run
 
 
@@ -255,69 +263,188 @@ def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:
         )
 
 
+def decisions_of(lake: Lake) -> list[Decision]:
+    """All that people decided about the lake's games, oldest first.
+
+    Raises InputError when that cannot be read: standings without it would count what nobody wants to count.
+    """
+    from replay.reviews.store import open_reviews
+
+    with open_reviews(lake) as store:
+        return store.decisions()
+
+
+def standings_settings(settings: NightSettings, days: list[date]) -> StandingsSettings:
+    """What standings over these published days (oldest first) are built with."""
+    return StandingsSettings(ai_in_percentile=settings.ai_in_percentile, as_of=days[-1] if days else None)
+
+
 def stage_standings(
     publication: Publication, lake: Lake, settings: NightSettings, rebuild: bool = False
 ) -> dict[str, int] | None:
-    """Stage the warehouse that the verdicts of ``publication`` give, and CURRENT with its name; returns rows by table.
+    """Stage the warehouse that the verdicts of ``publication`` and the decisions of now give, and CURRENT with its name; returns
+    rows by table.
 
     A warehouse that was built from the very same inputs is kept (then None is returned) unless ``rebuild`` asks for a new one.
-    Readers hold the file they have until they look at CURRENT again.  Raises CheckFailed.
+    Readers hold the file they have until they look at CURRENT again.  Raises CheckFailed, and InputError when the decisions
+    cannot be read.
     """
     days = publication.verdict_days()
-    name = _warehouse_name(publication, lake, days, settings)
+    decisions = decisions_of(lake)
+    name = _warehouse_name(publication, lake, days, settings, decisions)
     target = lake.warehouse / name
     rows: dict[str, int] | None = None
     if rebuild or not lake.is_published(target):
+        # A staged file bears another name than the day's folder would tell.
+        files = {str(publication.newest(lake.verdict_file(day))): day for day in days}
         rows = build_warehouse(
-            publication.stage(target), [str(publication.newest(lake.verdict_file(day))) for day in days],
-            players_csv=settings.players_file, tiers_csv=settings.tiers_file,
-            settings=StandingsSettings(ai_in_percentile=settings.ai_in_percentile, as_of=days[-1] if days else None),
+            publication.stage(target), list(files), days=list(files.values()), decisions=decisions,
+            players_csv=settings.players_file, tiers_csv=settings.tiers_file, settings=standings_settings(settings, days),
             memory_limit=settings.memory_limit, threads=settings.threads,
         )  # fmt: skip
     publication.stage(lake.warehouse / "CURRENT").write_text(name + "\n", "utf-8")
     return rows
 
 
-def _warehouse_name(publication: Publication, lake: Lake, days: list[date], settings: NightSettings) -> str:
-    """The newest day and a hash of all that goes into the warehouse: the runs, the reference tables, the statements, settings."""
+def publish_standings(
+    publication: Publication, lake: Lake, settings: NightSettings, renamed: bool, rebuild: bool = False
+) -> dict[str, int] | None:
+    """``stage_standings``, publish all that is staged, and forget the warehouses that nobody needs.
+
+    ``renamed`` says that published players have just got new ids.
+    """
+    previous = _current(lake)
+    rows = stage_standings(publication, lake, settings, rebuild)
+    publication.commit()
+    forget_old_warehouses(lake, previous, settings.anonymised(), renamed)
+    return rows
+
+
+def _current(lake: Lake) -> Path | None:
+    return lake.current_warehouse() if (lake.warehouse / "CURRENT").exists() else None
+
+
+def _warehouse_name(
+    publication: Publication, lake: Lake, days: list[date], settings: NightSettings, decisions: list[Decision]
+) -> str:
+    """The newest day and a hash of all that goes into the warehouse: the runs, which name their verdict files' content, the
+    reference tables, the statements, settings, and which decisions stand."""
     digest = hashlib.sha256()
     for day in days:
         try:
-            digest.update(publication.newest(lake.run_file(day)).read_bytes())
+            run = publication.newest(lake.run_file(day)).read_bytes()
+            digest.update(run)
+            if b'"verdict_file"' not in run:
+                # A night of an earlier version of this program did not say what its rows were.
+                digest.update(publication.newest(lake.verdict_file(day)).read_bytes())
         except FileNotFoundError as error:
             raise InputError(
                 f"{lake.run_file(day)}: is missing beside the verdicts of {day}, run `replay nightly --day {day}` first"
             ) from error
-    for path in (settings.players_file, settings.tiers_file, *sorted((Path(__file__).parent / "sql").rglob("*.sql"))):
+    sql = Path(__file__).parent / "sql"
+    # What only reads a warehouse makes no other one.
+    for path in (settings.players_file, settings.tiers_file, *sorted(sql.glob("*.sql")), *sorted(sql.glob("checks/*.sql"))):
         digest.update(path.read_bytes())
     digest.update(repr(settings.ai_in_percentile).encode())
+    digest.update(effect_digest(decisions))
     return f"{days[-1] if days else 'empty'}-{digest.hexdigest()[:16]}.duckdb"
 
 
-def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
-    """Build the warehouse again from the published verdicts and publish it; rows by table.
+def open_published(lake: Lake, *kinds: str) -> None:
+    """Have what is published at hand, of a lake that is held, before standings are made from it.
 
-    Raises CheckFailed, NightRunning, and InputError for a lake without a published day: its boards would be empty.
+    Raises InputError for a lake without a published day, whose boards would be empty, and for decisions that cannot be read.
+    """
+    recover(lake)
+    lake.refresh("verdicts", "runs", *kinds)
+    if not lake.published_days():
+        raise InputError(f"{lake.name}: no day was published here, run `replay nightly` first")
+    decisions_of(lake)
+
+
+def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:
+    """Build the warehouse again from the published verdicts and the decisions of now, and publish it; rows by table.
+
+    Raises CheckFailed, NightRunning, and InputError for a lake without a published day and for decisions that cannot be read.
     """
     from replay.anonymise import replace_old_ids
 
     with lake.lock():
-        recover(lake)
-        lake.refresh("verdicts", "runs")
-        if not lake.published_days():
-            raise InputError(f"{lake.name}: no day was published here, run `replay nightly` first")
-        replace_old_ids(lake, settings)
+        open_published(lake)
+        renamed = replace_old_ids(lake, settings)
+        return publish_standings(Publication(lake), lake, settings, bool(renamed), rebuild=True) or {}
+
+
+@dataclass(frozen=True)
+class Restated:
+    """What came of restating: the name of the current ``warehouse``, and what moved (None: there was nothing to restate)."""
+
+    warehouse: str
+    moves: Moves | None
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it for machines."""
+        return {
+            "warehouse": self.warehouse, "restated": self.moves is not None,
+            "moves": None if self.moves is None else self.moves.as_json(),
+        }  # fmt: skip
+
+
+def restate_standings(lake: Lake, settings: NightSettings) -> Restated:
+    """Take the decisions of now into the standings, if anything that these are made from has changed, and say what moved.
+
+    Raises what ``rebuild_standings`` raises.
+    """
+    from replay.anonymise import replace_old_ids
+    from replay.moves import Moves, compare
+
+    with lake.lock():
+        open_published(lake, "standings")
+        previous = _current(lake)
+        renamed = replace_old_ids(lake, settings)
         publication = Publication(lake)
-        rows = stage_standings(publication, lake, settings, rebuild=True) or {}
+        stage_standings(publication, lake, settings)
+        name = publication.newest(lake.warehouse / "CURRENT").read_text("utf-8").strip()
+        if previous is not None and previous.name == name and lake.is_published(previous):
+            publication.drop()
+            return Restated(name, None)
         publication.commit()
-        forget_old_warehouses(lake)
-    return rows
+        current = lake.current_warehouse()
+        lake.refresh("standings")
+        moves = Moves()
+        if previous is not None and previous.is_file():
+            moves = compare(
+                previous, current, anonymised=settings.anonymised(), memory_limit=settings.memory_limit, threads=settings.threads
+            )
+        forget_old_warehouses(lake, previous, settings.anonymised(), bool(renamed))
+        return Restated(name, moves)
 
 
-def forget_old_warehouses(lake: Lake) -> None:
-    """Keep the newest two besides the current one: somebody may still be reading them."""
-    for path in lake.older_warehouses()[:-2]:
-        lake.remove(path)
+def forget_old_warehouses(
+    lake: Lake, previous: Path | None = None, replaced: Mapping[str, str] | None = None, renamed: bool = False
+) -> None:
+    """Keep the newest two besides the current one, and ``previous``, which was current until now: somebody may still be reading
+    them.
+
+    Of anonymised players nothing may be left: when ids in what is published have just been ``renamed`` all others go, as does any
+    that holds one of the ``replaced`` ids.
+    """
+    older = lake.older_warehouses()
+    for path in older:
+        kept = path in older[-2:] or path == previous
+        if renamed or not kept or (replaced and _may_hold(path, replaced)):
+            lake.remove(path)
+
+
+def _may_hold(path: Path, player_ids: Mapping[str, str]) -> bool:
+    if not path.is_file():
+        # On an object store: what was there when players were renamed went then.
+        return False
+    try:
+        return holds_any_player(path, player_ids)
+    except InputError:
+        # What cannot be read is of use to nobody, and must not spoil a night that is published.
+        return True
 
 
 def read_run(lake: Lake, day: date) -> dict[str, Any]:

@@ -303,7 +303,16 @@ def _count_verdicts(con: duckdb.DuckDBPyConnection, verdicts: Path) -> dict[str,
         for name in ("reason_codes", "suspicions")
     }
     con.execute("drop view verdicts")
-    return {"verdicts": counted, "reasons": lists["reason_codes"], "suspicions": lists["suspicions"]}
+    return {
+        "verdicts": counted, "reasons": lists["reason_codes"], "suspicions": lists["suspicions"],
+        "verdict_file": sha256_of(verdicts),
+    }  # fmt: skip
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file.  Of a day's verdicts run.json has it, so that it tells any two sets of rows apart."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _describe(

@@ -40,7 +40,7 @@ _KEYS = {
     "verdicts": re.compile(rf"verdicts/({_DAY})/part-0\.parquet"),
     "quarantine": re.compile(rf"quarantine/({_DAY})/part-0\.parquet"),
     "runs": re.compile(rf"runs/({_DAY})/run\.json"),
-    "reports": re.compile(rf"reports/({_DAY})/report\.(json|md)"),
+    "reports": re.compile(rf"reports/({_DAY})/(report\.(json|md)|failure\.json)"),
     "truth": re.compile(rf"truth/({_DAY})/truth\.ndjson"),
     "warehouse": re.compile(r"warehouse/([^/]+\.duckdb|CURRENT)"),
 }

@@ -4,6 +4,9 @@ Nothing is carried over from an earlier warehouse, so a total cannot drift from 
 definitions stand in the README; each mart's grain is the first line of its .sql file.  Large tables live in the schema
 ``keyed`` and hold integer keys in place of texts; the views in ``main`` bear the marts' names and resolve them.
 
+Which games count follows from the verdicts and from what people decided (``replay.eligibility``).  Reading is in
+``replay.standings_queries``, whose functions bear their names here too.
+
 DuckDB is imported inside the functions: a single replayed game does not need it.
 """
 
@@ -12,24 +15,64 @@ from __future__ import annotations
 import csv
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.database import connect, quoted, rows_of
+from replay.database import connect
+from replay.eligibility import attach_decisions
 from replay.errors import CheckFailed, InputError, NightError, ReferenceDataError, UsageError, first_line
+from replay.standings_queries import (
+    SQL,
+    holds_any_player,
+    open_mart,
+    open_warehouse,
+    query_as_of,
+    query_challenges,
+    query_changes,
+    query_day,
+    query_digest,
+    query_leaderboard,
+    query_periods,
+    query_player,
+    query_publication,
+    read_sql,
+)
 
 if TYPE_CHECKING:
     import duckdb
 
-SQL = Path(__file__).parent / "sql"
+    from replay.reviews.model import Decision
+
+__all__ = [
+    "MARTS",
+    "SQL",
+    "PlayerState",
+    "StandingsSettings",
+    "build_warehouse",
+    "holds_any_player",
+    "load_player_states",
+    "load_rank_tiers",
+    "open_mart",
+    "open_warehouse",
+    "query_as_of",
+    "query_challenges",
+    "query_changes",
+    "query_day",
+    "query_digest",
+    "query_leaderboard",
+    "query_periods",
+    "query_player",
+    "query_publication",
+    "read_sql",
+]
 
 # In this order: each statement reads what those before it made.
 SOURCE_STEPS = ("eligible_rows", "challenges", "periods", "player_keys", "eligible_games", "players", "daily_best")
 STANDING_STEPS = ("daily_ranking", "totals_month", "totals", "boards", "leaderboard", "weekly_digest", "challenge_status")
-STEPS = (*SOURCE_STEPS, *STANDING_STEPS, "publication")
+FLAG_STEPS = ("subject", "suspect_rows", "flagged_games")
+STEPS = (*SOURCE_STEPS, *STANDING_STEPS, *FLAG_STEPS, "publication")
 
 MARTS = (
     "eligible_games",
@@ -41,6 +84,7 @@ MARTS = (
     "leaderboard",
     "weekly_digest",
     "challenge_status",
+    "flagged_games",
     "publication",
 )
 
@@ -57,9 +101,9 @@ VERDICT_COLUMNS = {
     "score": "BIGINT",
     "verdict": "VARCHAR",
     "counted": "BOOLEAN",
+    "filename": "VARCHAR",
+    "file_row_number": "BIGINT",
 }
-
-Row = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -163,11 +207,6 @@ def load_rank_tiers(path: Path) -> list[tuple[str, int]]:
 # --- building ---------------------------------------------------------------------------------------------------------
 
 
-def read_sql(name: str) -> str:
-    """The text of ``replay/sql/<name>.sql``."""
-    return (SQL / f"{name}.sql").read_text("utf-8")
-
-
 def check_names() -> list[str]:
     """The names of all checks, in the order they run."""
     return sorted(file.stem for file in (SQL / "checks").glob("assert_*.sql"))
@@ -202,24 +241,37 @@ def _pattern(file: str) -> str:
     return file
 
 
-def attach_verdicts(con: duckdb.DuckDBPyConnection, verdict_files: Sequence[str]) -> None:
-    """Make ``verdict_rows`` from Parquet files (paths or globs).  Raises InputError when they cannot be read as verdict rows."""
+def attach_verdicts(con: duckdb.DuckDBPyConnection, verdict_files: Sequence[str], days: Sequence[date] | None = None) -> None:
+    """Make ``verdict_rows`` and ``uploads`` from Parquet files (paths or globs), and ``landed``, the days of the files.
+
+    ``days`` are those on which the uploads of each file landed; without them ``landed`` is empty and no row has a day.  Raises
+    InputError when the files cannot be read as verdict rows.
+    """
     import duckdb
 
+    con.execute(read_sql("no_uploads"))
+    con.execute("CREATE TEMP TABLE landed (filename VARCHAR NOT NULL PRIMARY KEY, day DATE NOT NULL)")
     if not verdict_files:
         con.execute(read_sql("verdict_rows_empty"))
         return
+    if days is not None:
+        found = dict(zip(verdict_files, days, strict=True))
+        con.execute(
+            "INSERT INTO landed SELECT unnest($files::VARCHAR[]), unnest($days::DATE[])",
+            {"files": list(found), "days": list(found.values())},
+        )
     try:
         con.execute("SET VARIABLE verdict_files = $files::VARCHAR[]", {"files": [_pattern(file) for file in verdict_files]})
         con.execute(read_sql("verdict_rows"))
+        con.execute(read_sql("uploads"))
         columns = con.execute("SELECT column_name, column_type FROM (DESCRIBE verdict_rows)").fetchall()
     except duckdb.Error as error:
         where = verdict_files[0] if len(verdict_files) == 1 else f"{verdict_files[0]} and {len(verdict_files) - 1} more"
         raise InputError(f"{where}: the verdict rows cannot be read ({first_line(error)}); restore the files") from error
-    for name, found in columns:
+    for name, kind in columns:
         # A time with a zone would be converted by the machine's own zone on the way.
-        if found != VERDICT_COLUMNS[name]:
-            raise InputError(f"{verdict_files[0]}: column {name} is {found}, it must be {VERDICT_COLUMNS[name]}; verify again")
+        if kind != VERDICT_COLUMNS[name]:
+            raise InputError(f"{verdict_files[0]}: column {name} is {kind}, it must be {VERDICT_COLUMNS[name]}; verify again")
 
 
 def attach_references(con: duckdb.DuckDBPyConnection, players_csv: Path, tiers_csv: Path) -> None:
@@ -282,10 +334,20 @@ def run_checks(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = Non
 
 
 def build_marts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Make every mart from ``verdict_rows``, the reference tables and the settings; the number of rows of each."""
+    """Make every mart from the verdict rows, the decisions, the reference tables and the settings; the number of rows of each."""
     con.execute("CREATE SCHEMA keyed")
     run_steps(con, STEPS)
     return {mart: _count(con, mart) for mart in MARTS}
+
+
+def _judge(con: duckdb.DuckDBPyConnection, decisions: Sequence[Decision], verdict_files: Sequence[str]) -> None:
+    import duckdb
+
+    try:
+        attach_decisions(con, decisions)
+    except duckdb.Error as error:
+        where = verdict_files[0] if verdict_files else "no verdict file"
+        raise InputError(f"{where}: the reviewed games cannot be read ({first_line(error)}); restore the files") from error
 
 
 def _count(con: duckdb.DuckDBPyConnection, mart: str) -> int:
@@ -300,13 +362,17 @@ def build_warehouse(
     players_csv: Path,
     tiers_csv: Path,
     settings: StandingsSettings,
+    decisions: Sequence[Decision] = (),
+    days: Sequence[date] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> dict[str, int]:
     """Write a new DuckDB file with all marts, check it, close it; returns the number of rows of each mart.
 
-    ``verdict_files`` are Parquet files of verdict rows, as paths or globs that DuckDB reads; none gives empty marts.  The
-    same rows give the same content in the same order, whatever the order of the files and the number of threads.
+    ``verdict_files`` are Parquet files of verdict rows, as paths or globs that DuckDB reads; none gives empty marts.  ``days``
+    are the days on which the uploads of each file landed (then no globs): a file may bear any name.  ``decisions`` are all that
+    people decided, in any order.  The same rows and decisions give the same content in the same order, whatever the order of the
+    files and the number of threads.
 
     Raises UsageError (the file exists, a setting is refused), InputError (verdict files), ReferenceDataError (players or
     tiers table), CheckFailed, and NightError when a statement fails, a sum beyond BIGINT for instance.  After an error no
@@ -316,7 +382,8 @@ def build_warehouse(
     try:
         set_settings(con, settings)
         attach_references(con, players_csv, tiers_csv)
-        attach_verdicts(con, verdict_files)
+        attach_verdicts(con, verdict_files, days)
+        _judge(con, decisions, verdict_files)
         counts = build_marts(con)
         run_checks(con)
         con.execute("CHECKPOINT")
@@ -330,150 +397,3 @@ def build_warehouse(
         if _spill_folder(path).exists():
             shutil.rmtree(_spill_folder(path))
     return counts
-
-
-# --- reading ----------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def open_warehouse(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection to a published warehouse, closed at the end.  Raises InputError."""
-    import duckdb
-
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such warehouse; publish a night or rebuild first")
-    try:
-        con = connect(path, read_only=True)
-    except duckdb.Error as error:
-        raise InputError(f"{path}: the warehouse cannot be opened ({first_line(error)}); rebuild it") from error
-    try:
-        yield con
-    finally:
-        con.close()
-
-
-def _query(path: Path, name: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
-    with open_warehouse(path) as con:
-        return _rows(con, name, parameters)
-
-
-def _rows(con: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
-    return rows_of(con.execute(read_sql(f"queries/{name}"), dict(parameters or {})))
-
-
-def _check_page(limit: int, offset: int) -> None:
-    if limit < 0 or offset < 0:
-        raise UsageError(f"limit {limit} and offset {offset}: neither may be negative")
-
-
-def query_leaderboard(
-    path: Path,
-    *,
-    game: str,
-    nation: str | None = None,
-    month: str | None = None,
-    scope: str | None = None,
-    period: str | None = None,
-    limit: int = 10,
-    offset: int = 0,
-) -> list[Row]:
-    """One page of a leaderboard in display order: position, ordinal, player_id, player_nation, total, challenges, reached_at.
-
-    Without ``nation`` the world's, without ``month`` (``"2026-10"``) that of all time.  ``scope`` (``world``, ``nation``)
-    and ``period`` (``all_time``, ``month``) follow from those two and are only checked against them.  ``nation`` is the
-    board's, ``player_nation`` the player's.  Raises UsageError, InputError.
-    """
-    _check_page(limit, offset)
-    found_scope = "world" if nation is None else "nation"
-    found_period = "all_time" if month is None else "month"
-    if scope not in (None, found_scope):
-        raise UsageError(f"scope {scope!r} with nation {nation!r}: name a nation for 'nation', none for 'world'")
-    if period not in (None, found_period):
-        raise UsageError(f"period {period!r} with month {month!r}: name a month for 'month', none for 'all_time'")
-    board = {"game": game, "scope": found_scope, "nation": nation, "period": found_period, "month": month}
-    return _query(path, "leaderboard", {**board, "limit": limit, "offset": offset})
-
-
-def query_day(path: Path, *, game: str, challenge: str, limit: int = 10, offset: int = 0) -> list[Row]:
-    """One page of a challenge's ranking, best first.
-
-    Columns: position, player_id, nation, player_kind, score, attempt, game_id, beaten, others, percentile, tier.  The exact
-    percentile is 100 * beaten / others (100 when others is 0); ``percentile`` is that as a double, for show.
-    Raises UsageError, InputError.
-    """
-    _check_page(limit, offset)
-    return _query(path, "day", {"game": game, "challenge": challenge, "limit": limit, "offset": offset})
-
-
-def query_player(path: Path, player_id: str, *, days: int = 30) -> Row | None:
-    """One player's standing, or None when no game of theirs counts.
-
-    ``player_id``, ``nation``, ``player_kind``; ``boards`` (every leaderboard row, all time first, newest month next; none
-    for an AI player), ``days`` (the newest ``days`` challenges), ``digest`` (a row a game).  Raises UsageError, InputError.
-    """
-    _check_page(days, 0)
-    with open_warehouse(path) as con:
-        found = _rows(con, "player", {"player_id": player_id})
-        if not found:
-            return None
-        boards = _rows(con, "player_boards", {"player_id": player_id})
-        newest = _rows(con, "player_days", {"player_id": player_id, "limit": days})
-        page: dict[str, object] = {"game": None, "player_id": player_id, "limit": 100, "offset": 0}
-        return {**found[0], "boards": boards, "days": newest, "digest": _rows(con, "digest", page)}
-
-
-def query_digest(
-    path: Path, *, game: str | None = None, player_id: str | None = None, limit: int = 10, offset: int = 0
-) -> list[Row]:
-    """One page of the weekly digest, by game and position.
-
-    Columns: game, sunday, player_id, position, total, challenges, previous_position, previous_total, change.  Raises
-    UsageError, InputError.
-    """
-    _check_page(limit, offset)
-    return _query(path, "digest", {"game": game, "player_id": player_id, "limit": limit, "offset": offset})
-
-
-def query_challenges(path: Path, *, game: str | None = None, limit: int = 31, offset: int = 0) -> list[Row]:
-    """The challenges that were played, newest first.
-
-    Columns: game, challenge, players, people, games_counted, rules_versions, as_of, final_from, status (``provisional`` or
-    ``final``).  Raises UsageError, InputError.
-    """
-    _check_page(limit, offset)
-    return _query(path, "challenges", {"game": game, "limit": limit, "offset": offset})
-
-
-def query_periods(path: Path, *, game: str | None = None) -> list[Row]:
-    """What stands above a leaderboard: game, period, month, challenges, rules_versions, final_from, status.
-
-    Raises InputError.
-    """
-    return _query(path, "periods", {"game": game})
-
-
-def query_publication(path: Path) -> Row:
-    """What the standings were made from.
-
-    ``as_of``, ``verdict_rows``, ``rows_by_verdict`` (a dict), ``counted_rows``, ``eligible_games``, ``rules_versions``,
-    ``ai_in_percentile``.  Raises InputError.
-    """
-    return _query(path, "publication")[0]
-
-
-def query_changes(path: Path, previous: Path) -> list[Row]:
-    """What a republish moved against the warehouse ``previous``: a row a challenge that differs, in counts.
-
-    Columns: game, challenge, players_new, players_gone, bests_raised, bests_lowered, bests_by_another_game,
-    positions_moved (of players in both).  Raises InputError.
-    """
-    import duckdb
-
-    if not previous.is_file():
-        raise InputError(f"{previous}: there is no such warehouse to compare with; name an earlier one")
-    with open_warehouse(path) as con:
-        try:
-            con.execute(f"ATTACH {quoted(previous)} AS previous (READ_ONLY)")
-        except duckdb.Error as error:
-            raise InputError(f"{previous}: the warehouse cannot be opened ({first_line(error)}); name another") from error
-        return _rows(con, "changes")

@@ -8,7 +8,8 @@ own files.  What a call took lies there too (``seconds-STEP.json``, and ``timing
 only.  Every call may be killed and run again, and run twice: it replaces what it wrote.  The outputs are those of
 ``run_night``, of which these are the parts.
 
-Settings come from the environment (``REPLAY_*``).
+A call that fails leaves why in the lake (``replay.failures``), until the day is published or the same call succeeds.  Settings
+come from the environment (``REPLAY_*``).
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 # Schedulers limit how many tasks one call may be mapped to (Airflow: 1,024): beyond this a call takes several shards.
 MAX_SPECS = 1000
+# In a staging folder: publishing the day gave published players new ids.
+_RENAMED = "renamed.json"
 
 
 def decide_day(partition_key: str | None, day: str | None) -> str:
@@ -79,7 +82,7 @@ def pull(
     from replay.landing import tell_left
 
     began = monotonic()
-    with _night(lake, day, source=source, source_options=source_options) as (where, when, settings):
+    with _night(lake, day, "pull", source=source, source_options=source_options) as (where, when, settings):
         brought = night.bring(where, when, settings)
         tell_left(brought, when)
         versions = _versions(where, when)
@@ -113,7 +116,7 @@ def plan(lake: str, day: str) -> list[str]:
     from replay.shards import plan_shards
 
     began = monotonic()
-    with _night(lake, day) as (where, when, settings):
+    with _night(lake, day, "plan") as (where, when, settings):
         staging = staging_of(where, when)
         where.fetch_work(staging, "pulled.json", "plan.json", "verified-*.json")
         pulled, versions = _pulled(where, when)
@@ -175,7 +178,7 @@ def verify(lake: str, day: str, spec: str) -> dict[str, Any]:
     from replay.shards import verify_shard
     from replay.timings import Timings
 
-    with _night(lake, day) as (where, when, settings):
+    with _night(lake, day, "verify") as (where, when, settings):
         staging = staging_of(where, when)
         path = where.root / spec
         where.fetch_work(staging, path.name)
@@ -221,53 +224,64 @@ def publish(lake: str, day: str, allow_empty: bool = False) -> dict[str, Any]:
     """
     from replay import night
     from replay.anonymise import replace_old_ids
+    from replay.failures import forget_failure
     from replay.lake import Publication, recover
     from replay.publish import stage_day
 
     began = monotonic()
-    with _night(lake, day) as (where, when, settings), where.lock():
+    with _night(lake, day, "publish") as (where, when, settings), where.lock():
         recover(where)
         where.refresh("verdicts", "runs")
+        # Standings, which come next, cannot be made without them.
+        night.decisions_of(where)
         where.fetch_work(night.staging_of(where, when))
         pulled, versions = _pulled(where, when)
         results = _results(where, when, settings)
         _refuse_changed_files(where, when, versions)
         night.refuse_without_files(where, when, pulled, allow_empty)
         night.refuse_to_publish(where, when, pulled, results, allow_empty)
-        replace_old_ids(where, settings)
+        if replace_old_ids(where, settings):
+            _write(where, night.staging_of(where, when) / _RENAMED, True)
         publication = Publication(where)
         run = stage_day(publication, where, when, pulled, results, settings)
         publication.commit()
+        forget_failure(where, when)
         _note_seconds(where, night.staging_of(where, when), "publish", began)
     return {"records": run["records"], **run["verdicts"], "quarantined": run["quarantined"]}
 
 
 def standings(lake: str, day: str | None = None) -> dict[str, Any]:
-    """Build the warehouse from the published verdicts and switch CURRENT to it; returns ``warehouse`` (its name) and ``rows``.
+    """Build the warehouse from the published verdicts and the decisions of now, and switch CURRENT to it; returns ``warehouse``
+    (its name) and ``rows``.
 
     All published days go in; ``day`` says only whose report tells what it took.
-    Raises CheckFailed, NightRunning, and InputError for a lake without a published day.
+    Raises CheckFailed, NightRunning, and InputError for a lake without a published day and for decisions that cannot be read.
     """
+    from replay.failures import forget_failure
+    from replay.night import staging_of
+
+    if day is None:
+        with _lake(lake) as (where, settings), where.lock():
+            return _standings(where, settings, where.staging / "none")
+    began = monotonic()
+    with _night(lake, day, "standings") as (where, when, settings), where.lock():
+        staging = staging_of(where, when)
+        where.fetch_work(staging, "plan.json", _RENAMED)
+        made = _standings(where, settings, staging)
+        forget_failure(where, when, "standings")
+        _note_seconds(where, staging, "standings", began)
+        return made
+
+
+def _standings(lake: Lake, settings: NightSettings, staging: Path) -> dict[str, Any]:
     from replay import night
     from replay.anonymise import replace_old_ids
-    from replay.lake import Publication, recover
+    from replay.lake import Publication
 
-    began = monotonic()
-    with _lake(lake) as (where, settings), where.lock():
-        recover(where)
-        where.refresh("verdicts", "runs")
-        if not where.published_days():
-            raise InputError(f"{where.name}: no day was published here, publish one first")
-        replace_old_ids(where, settings)
-        publication = Publication(where)
-        rows = night.stage_standings(publication, where, settings)
-        publication.commit()
-        night.forget_old_warehouses(where)
-        if day is not None:
-            staging = night.staging_of(where, parse_day(day))
-            where.fetch_work(staging, "plan.json")
-            _note_seconds(where, staging, "standings", began)
-        return {"warehouse": where.current_warehouse().name, "rows": rows or {}}
+    night.open_published(lake)
+    renamed = bool(replace_old_ids(lake, settings)) or (staging / _RENAMED).exists()
+    rows = night.publish_standings(Publication(lake), lake, settings, renamed)
+    return {"warehouse": lake.current_warehouse().name, "rows": rows or {}}
 
 
 def late(lake: str, day: str, source: str | None = None, source_options: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -278,17 +292,19 @@ def late(lake: str, day: str, source: str | None = None, source_options: dict[st
     The setting ``look_back`` says how many days are looked at.  What is the matter with a day that stays as it was published is
     left for ``report``, so that it does not keep the others from their night.  Raises NightRunning.
     """
+    from replay.failures import forget_failure
     from replay.late import restate_changed
     from replay.night import staging_of
     from replay.settings import load_settings
 
     began = monotonic()
-    with _night(lake, day, source=source, source_options=source_options) as (where, when, settings):
+    with _night(lake, day, "late", source=source, source_options=source_options) as (where, when, settings):
         restated, problems = restate_changed(where, when, settings, load_settings().look_back)
         staging = staging_of(where, when)
         staging.mkdir(parents=True, exist_ok=True)
         _write(where, staging / "late.json", list(problems))
         _note_seconds(where, staging, "late", began)
+        forget_failure(where, when, "late")
         return {"restated": len(restated), "days": [earlier.isoformat() for earlier in restated], "problems": len(problems)}
 
 
@@ -299,11 +315,12 @@ def report(lake: str, day: str) -> dict[str, Any]:
     Raises NightError, after the report is written, when no record of the day could be read or ``late`` met a day that it could
     not verify again: no good night.
     """
+    from replay.failures import forget_failure
     from replay.night import read_run, staging_of
     from replay.report import write_report
     from replay.settings import load_settings
 
-    with _night(lake, day) as (where, when, _):
+    with _night(lake, day, "report") as (where, when, _):
         where.refresh("runs", days=[when])
         run = read_run(where, when)
         staging = staging_of(where, when)
@@ -316,8 +333,9 @@ def report(lake: str, day: str) -> dict[str, Any]:
                 # What late left stays: a retry must not find nothing and take the night for a good one.
                 raise NightError("; ".join(problems))
             where.forget_work([staging])
-    if run["records"] and run["quarantined"] == run["records"]:
-        raise NothingReceived(f"{day}: none of {run['records']} records could be read, look at the quarantine of that day")
+        if run["records"] and run["quarantined"] == run["records"]:
+            raise NothingReceived(f"{day}: none of {run['records']} records could be read, look at the quarantine of that day")
+        forget_failure(where, when, "report")
     return {
         "records": run["records"], "flagged": run["verdicts"]["flagged"], "stands_out": len(written["stands_out"] or ()),
     }  # fmt: skip
@@ -327,8 +345,8 @@ def read_report(lake: str, day: str) -> dict[str, Any]:
     """The report that ``report`` wrote.  Raises InputError."""
     from replay import report as reports
 
-    with _night(lake, day) as (where, when, _):
-        return reports.read_report(where, when)
+    with _lake(lake) as (where, _):
+        return reports.read_report(where, parse_day(day))
 
 
 # --- State between the calls ---------------------------------------------------------------------------------------------
@@ -350,9 +368,12 @@ def _lake(lake: str, **options: Any) -> Iterator[tuple[Lake, NightSettings]]:
 
 
 @contextmanager
-def _night(lake: str, day: str, **options: Any) -> Iterator[tuple[Lake, date, NightSettings]]:
+def _night(lake: str, day: str, step: str, **options: Any) -> Iterator[tuple[Lake, date, NightSettings]]:
+    """``_lake``, for a step of a day's night: why it fails is left in the lake."""
+    from replay.failures import noting_failure
+
     when = parse_day(day)
-    with _lake(lake, **options) as (where, settings):
+    with _lake(lake, **options) as (where, settings), noting_failure(where, when, step):
         yield where, when, settings
 
 

@@ -1,25 +1,28 @@
-"""``replay standings`` and ``replay flags``: what the last night published."""
+"""``replay standings``: what the last night published."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replay.cli import common
 from replay.errors import UsageError
 
+if TYPE_CHECKING:
+    from replay.lake import Lake
+    from replay.moves import Moves
+
 LimitOption = Annotated[int, typer.Option("--limit", help="Rows to show.", min=1)]
 OffsetOption = Annotated[int, typer.Option("--offset", help="Rows to skip.", min=0)]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("standings")(standings)
-    app.command("flags")(flags)
 
 
 def standings(
@@ -31,21 +34,76 @@ def standings(
     month: Annotated[str | None, typer.Option("--month", help="A month's leaderboard, YYYY-MM.", show_default=False)] = None,
     player: Annotated[str | None, typer.Option("--player", help="One player's standing.", show_default=False)] = None,
     digest: Annotated[bool, typer.Option("--digest", help="The weekly digest.")] = False,
+    restate: Annotated[
+        bool, typer.Option("--restate", help="Take the decisions of now into the standings and show what moved.")
+    ] = False,
+    players: common.PlayersOption = None,
     game: common.GameOption = "blocks",
     limit: LimitOption = 10,
     offset: OffsetOption = 0,
     as_json: common.JsonOption = False,
 ) -> None:
-    """Show the published standings: a leaderboard, one day's ranking, one player, or the weekly digest."""
+    """Show the published standings: a leaderboard, one day's ranking, one player, or the weekly digest.
+
+    With --restate: take what people decided about games (`replay review`) into the standings at once, as the next night would,
+    and show what moved.  Exit code 0 also when there was nothing to restate, 1 when a check failed or a night is running.
+    """
     from replay.lake import open_lake
 
-    if sum((day is not None, player is not None, digest, nation is not None or month is not None)) > 1:
-        raise UsageError("give one of --day, --player, --digest, or --nation and --month together")
+    if sum((day is not None, player is not None, digest, restate, nation is not None or month is not None)) > 1:
+        raise UsageError("give one of --day, --player, --digest, --restate, or --nation and --month together")
     _check_names(game, nation, month)
     with open_lake(lake) as where:
+        if restate:
+            _restate(where, players, limit, as_json)
+            return
         where.refresh("standings")
         path = where.current_warehouse()
         _show(path, day, nation, month, player, digest, game, limit, offset, as_json)
+
+
+def _restate(lake: Lake, players: Path | None, limit: int, as_json: bool) -> None:
+    from replay.night import restate_standings
+
+    restated = restate_standings(lake, common.load_settings(players=players).night())
+    if as_json:
+        common.print_json(restated.as_json())
+        return
+    if restated.moves is None:
+        common.console().print(f"Nothing to restate: the standings ({restated.warehouse}) hold every decision.", soft_wrap=True)
+        return
+    show_moves(restated.moves, limit)
+    common.console().print(f"The standings are now {restated.warehouse}.", soft_wrap=True)
+
+
+def show_moves(moves: Moves, limit: int = 10) -> None:
+    """What moved in the standings: counts, then the largest changes."""
+    out = common.console()
+    counts = common.table("What moved", ("", "left"), ("count", "right"))
+    for name, number in (
+        ("players", moves.players), ("bests of a day", moves.bests), ("totals", moves.totals_moved),
+        ("world positions of all time", moves.positions), ("rank tiers of a day", moves.tiers),
+    ):  # fmt: skip
+        counts.add_row(name, f"{number:,}")
+    out.print(counts)
+    for title, rows, kinds in (
+        ("Totals and world positions of all time", moves.totals, ("total", "position")),
+        ("Bests of a day", moves.days, ("score", "position", "tier")),
+    ):
+        if not rows:
+            continue
+        named = [name for name in ("game", "challenge", "player_id") if name in rows[0]]
+        columns = ((name.replace("_id", ""), "left") for name in named)
+        changes = ((kind, "left" if kind == "tier" else "right") for kind in kinds)
+        found = common.table(title, *columns, *changes)
+        for row in rows[:limit]:
+            found.add_row(*(cell(row[name]) for name in named), *(_change(row, kind) for kind in kinds))
+        out.print(found)
+
+
+def _change(row: dict[str, Any], kind: str) -> str:
+    before, after = cell(row[f"{kind}_before"]), cell(row[f"{kind}_after"])
+    return before if before == after else f"{before} -> {after}"
 
 
 def _show(
@@ -85,7 +143,7 @@ def _status(path: Path, game: str, day: str | None, month: str | None) -> list[s
     """What stands under a ranking: how far it goes, whether it can still change, the rules that were played."""
     from replay import standings as queries
 
-    as_of = queries.query_publication(path)["as_of"]
+    as_of = queries.query_as_of(path)
     if day is not None:
         found = [row for row in queries.query_challenges(path, game=game, limit=100_000) if row["challenge"] == day]
     else:
@@ -147,37 +205,3 @@ def _show_player(found: dict[str, Any], as_json: bool) -> None:
     show_rows(f"{name}: leaderboards", found["boards"], boards)
     days = ("game", "challenge", "position", "score", "attempt", "percentile", "tier", "status")
     show_rows(f"{name}: challenges", found["days"], days)
-
-
-def flags(
-    lake: common.LakeOption,
-    day: Annotated[str | None, typer.Option("--day", help="Day that was landed, YYYY-MM-DD.", show_default=False)] = None,
-    reason: Annotated[str | None, typer.Option("--reason", help="Only this reason.", show_default=False)] = None,
-    player: Annotated[str | None, typer.Option("--player", help="Only this player.", show_default=False)] = None,
-    limit: LimitOption = 20,
-    offset: OffsetOption = 0,
-    as_json: common.JsonOption = False,
-) -> None:
-    """List flagged games, newest day first, with what was claimed and what was found."""
-    from replay.flags import query_flags
-    from replay.lake import open_lake
-    from replay.verdict import REASON_CODES
-
-    if reason is not None and reason not in REASON_CODES:
-        raise UsageError(f"--reason {reason!r} is no reason, it must be one of {', '.join(REASON_CODES)}")
-    wanted = common.parse_day(day) if day else None
-    with open_lake(lake) as where:
-        rows = query_flags(where, wanted, reason=reason, player_id=player, limit=limit, offset=offset)
-    if as_json:
-        common.print_lines(rows)
-        return
-    from replay.present import short_reason
-    from replay.words import visible
-
-    out = common.table("Flagged games", ("day", "left"), ("game", "left"), ("player", "left"), ("why", "left"))
-    for row in rows:
-        why = "; ".join(short_reason(r) for r in row["reasons"])
-        out.add_row(str(row["day"]), visible(row["game_id"]), visible(row["player_id"]), visible(why, 200))
-    common.console().print(out if rows else "Flagged games: none")
-    if rows:
-        common.console().print(f"Look at one: replay game GAME --lake {lake}", soft_wrap=True)

@@ -45,33 +45,44 @@ def nightly(
     record of it could be read, a check failed, or an earlier day changed and could not be verified again, 2 when rules,
     challenges or files cannot be read.
     """
+    from replay.errors import NightError, NothingReceived
+    from replay.failures import note_failure, noting_failure
     from replay.lake import open_lake
     from replay.report import write_report
     from replay.timings import Timings
 
-    timings = Timings()
+    timings, when = Timings(), common.parse_day(day)
     settings = common.load_settings(
         challenges=challenges, rules=rules, players=players, shard_games=shard_games, threads=threads, look_back=look_back,
         source=source,
     )  # fmt: skip
     with open_lake(lake) as where:
-        nights = run_with_progress(where, common.parse_day(day), settings.night(), settings.look_back, allow_empty, timings)
-        write_report(where, common.parse_day(day), settings.far_above(), timings)
-    run = nights.run
-    restated = [str(earlier) for earlier in nights.restated]
+        with noting_failure(where, when):
+            nights = run_with_progress(where, when, settings.night(), settings.look_back, allow_empty, timings)
+            write_report(where, when, settings.far_above(), timings)
+        run = nights.run
+        problems = list(nights.problems)
+        unread = bool(run["records"]) and run["quarantined"] == run["records"]
+        if unread:
+            # Published, so that the quarantine can be looked at, but no good night.
+            problems.append(f"{day}: none of {run['records']:,} records could be read, look at the quarantine")
+        if problems:
+            note_failure(where, when, (NothingReceived if unread else NightError)("; ".join(problems)), "report")
+    restated = list(map(str, nights.restated))
     if as_json:
         common.print_json({**run, "restated_days": restated, "problems": list(nights.problems)})
     else:
         if restated:
             common.console().print(f"Verified again, their files had changed: {', '.join(restated)}")
         show_run(run, lake)
-    for problem in nights.problems:
+    _tell(problems)
+
+
+def _tell(problems: list[str]) -> None:
+    """What makes this no good night, if anything; then exit code 1."""
+    for problem in problems:
         typer.echo(f"replay: {problem}", err=True)
-    if run["records"] and run["quarantined"] == run["records"]:
-        # Published, so that the quarantine can be looked at, but no good night.
-        typer.echo(f"replay: {day}: none of {run['records']:,} records could be read, look at the quarantine", err=True)
-        raise typer.Exit(1)
-    if nights.problems:
+    if problems:
         raise typer.Exit(1)
 
 

@@ -1,7 +1,22 @@
 -- Grain: one row per game that counts in standings.  This is the one eligibility rule: every mart is made from it.
 CREATE TEMP VIEW eligible_rows AS
-WITH counted_rows AS (
-    SELECT * FROM verdict_rows WHERE counted
+WITH struck AS (
+    SELECT filename, file_row_number FROM judged_rows WHERE counted AND NOT counts
+),
+-- What the night found stands for every game that nobody decided about.
+by_verdict AS (
+    SELECT *
+    FROM verdict_rows
+    ANTI JOIN struck USING (filename, file_row_number)
+    WHERE counted
+),
+by_review AS (
+    SELECT * EXCLUDE (state, counts) FROM judged_rows WHERE counts AND NOT counted
+),
+counted_rows AS (
+    SELECT * FROM by_verdict
+    UNION ALL BY NAME
+    SELECT * FROM by_review
 ),
 -- A removed player leaves every board and population; an anonymised one appears under the new id alone.
 in_play AS (

@@ -17,7 +17,7 @@ games_of_newest_day AS (
 newest_games AS (
     SELECT player_key, nation, player_kind
     FROM games_of_newest_day
-    QUALIFY row_number() OVER (PARTITION BY player_key ORDER BY finished_at DESC, game_id) = 1
+    QUALIFY row_number() OVER (PARTITION BY player_key ORDER BY finished_at DESC, game_id, nation, player_kind) = 1
 )
 SELECT
     player_keys.player_key,

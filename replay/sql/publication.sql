@@ -12,6 +12,12 @@ verdicts AS (
         CAST(coalesce(sum(counted_rows), 0) AS BIGINT) AS counted_rows
     FROM by_verdict
 ),
+reviews AS (
+    SELECT
+        count(*) FILTER (WHERE state = 'upheld') AS games_upheld,
+        count(*) FILTER (WHERE state = 'cleared') AS games_cleared
+    FROM judged_rows
+),
 versions AS (
     SELECT
         CAST(coalesce(sum(games_counted), 0) AS BIGINT) AS eligible_games,
@@ -25,6 +31,10 @@ SELECT
     verdicts.counted_rows,
     versions.eligible_games,
     versions.rules_versions,
-    CAST(getvariable('ai_in_percentile') AS BOOLEAN) AS ai_in_percentile
+    CAST(getvariable('ai_in_percentile') AS BOOLEAN) AS ai_in_percentile,
+    CAST(getvariable('reviews_through') AS BIGINT) AS reviews_through,
+    reviews.games_upheld,
+    reviews.games_cleared
 FROM verdicts
+CROSS JOIN reviews
 CROSS JOIN versions;

@@ -22,6 +22,9 @@ from replay.challenges import load_challenges
 from replay.lake import Lake
 from replay.night import NightSettings, run_night
 from replay.record import Record, format_time
+from replay.reviews.games import draft, find_game
+from replay.reviews.model import Decision, subject_of
+from replay.reviews.store import open_reviews
 from replay.simulate import simulate
 from replay.verdict import DAY
 from tests.replay.games import RULEBOOK, play, record
@@ -113,6 +116,14 @@ def cli(*words: object, env: dict[str, str] | None = None, stdin: bytes | None =
         [sys.executable, "-m", "replay", *map(str, words)], input=stdin, stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True, cwd=ROOT, env=whole, check=False, timeout=120,
     )  # fmt: skip
+
+
+def decide(lake: Path, action: str, game_id: str, undoes: int | None = None, **place: Any) -> Decision:
+    """Take a decision about a game, as somebody who has seen all that was decided about it."""
+    row = find_game(Lake(lake), game_id, **place)
+    with open_reviews(Lake(lake)) as store:
+        known = store.decisions([subject_of(row)])
+        return store.decide([draft(action, row, known, undoes)], reviewer="ann", reason="looked at it")[0]
 
 
 # --- what was published --------------------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replay import standings as s
+from replay.reviews.model import Decision, facts_of, subject_of
 
 SEEDS = Path(s.__file__).parent.parent / "seeds"
 TIERS = [("Diamond", 99), ("Platinum", 95), ("Gold", 80), ("Silver", 50), ("Bronze", 0)]
 DAY = "2026-10-14"  # a Wednesday
 AS_OF = date(2026, 10, 20)
+LANDED = date(2026, 10, 19)
 
 SCHEMA = pa.schema(
     [pa.field(name, pa.string()) for name in ("game_id", "game", "mode", "rules", "challenge", "player_id", "player_kind")]
     + [pa.field("nation", pa.string()), pa.field("attempt", pa.int64())]
     + [pa.field("finished_at", pa.timestamp("us")), pa.field("score", pa.int64())]
     + [pa.field("verdict", pa.string()), pa.field("counted", pa.bool_()), pa.field("reason_codes", pa.list_(pa.string()))]
+    + [pa.field("reasons", pa.string()), pa.field("suspicions", pa.list_(pa.string())), pa.field("final_board", pa.string())]
+    + [pa.field(name, pa.uint64()) for name in ("attempt_key", "log_hash_low", "log_hash_high")]
+    + [pa.field("best_combo", pa.int64()), pa.field("uploaded_at", pa.timestamp("us"))]
+    + [pa.field("source_file", pa.string()), pa.field("source_line", pa.int64())]
 )
 
 
@@ -44,14 +51,38 @@ def game(player: str, score: int, challenge: str = DAY, attempt: int = 1, **othe
         "verdict": "verified",
         "counted": True,
         "reason_codes": [],
+        "reasons": "[]",
+        "suspicions": [],
+        "final_board": "",
+        "attempt_key": 1,
+        "log_hash_low": attempt,
+        "log_hash_high": 7,
+        "best_combo": 3,
+        "uploaded_at": datetime.combine(date.fromisoformat(challenge), time(18)),
+        "source_file": "a.ndjson",
+        "source_line": 1,
     }
     assert other.keys() <= row.keys()
     return row | other
 
 
+REASON = {"code": "score_mismatch", "claimed": 9, "found": 5, "move": None}
+
+
+def decide(number: int, action: str, row: Mapping[str, Any], facts: Sequence[str] | None = None, **other: Any) -> Decision:
+    """A decision about a verdict row; its facts are those of the row unless given."""
+    found = facts_of(json.loads(row["reasons"]), row["suspicions"]) if facts is None else tuple(facts)
+    return Decision(
+        id=number, subject=subject_of(row), action=action, reason="looked at it", reviewer="ann",
+        at=datetime(2026, 10, 20, tzinfo=UTC), facts=found, game=row["game"], game_id=row["game_id"], challenge=row["challenge"],
+        day=LANDED, **other,
+    )  # fmt: skip
+
+
 def flagged(row: Mapping[str, Any]) -> dict[str, Any]:
     """The same game, flagged."""
-    return {**row, "verdict": "flagged", "counted": False, "reason_codes": ["score_mismatch"]}
+    reasons = json.dumps([REASON])
+    return {**row, "verdict": "flagged", "counted": False, "reason_codes": ["score_mismatch"], "reasons": reasons}
 
 
 def write_verdicts(path: Path, rows: Sequence[Mapping[str, Any]], schema: pa.Schema = SCHEMA) -> str:
@@ -80,24 +111,31 @@ def build(
     ai: bool = True,
     files: int = 1,
     threads: int | None = 1,
+    decisions: Sequence[Decision] = (),
 ) -> Path:
     """Write ``rows`` dealt out over ``files`` files and build a warehouse of them; its path."""
     verdicts = [write_verdicts(folder / name / f"part-{n}.parquet", rows[n::files]) for n in range(files)]
     players = write_players(folder / name / "players.csv", removed, anonymised)
     path = folder / f"{name}.duckdb"
     settings = s.StandingsSettings(ai_in_percentile=ai, as_of=as_of)
-    s.build_warehouse(path, verdicts, players_csv=players, tiers_csv=SEEDS / "rank_tiers.csv", settings=settings, threads=threads)
+    s.build_warehouse(
+        path, verdicts, players_csv=players, tiers_csv=SEEDS / "rank_tiers.csv", settings=settings, threads=threads,
+        decisions=decisions, days=[LANDED] * files,
+    )  # fmt: skip
     return path
 
 
 @contextmanager
-def open_built(folder: Path, rows: Sequence[Mapping[str, Any]], *, ai: bool = True, **states: Any) -> Iterator[Any]:
+def open_built(
+    folder: Path, rows: Sequence[Mapping[str, Any]], *, ai: bool = True, decisions: Sequence[Decision] = (), **states: Any
+) -> Iterator[Any]:
     """A warehouse with all marts, still open for writing and not yet checked."""
     con = s.open_new(folder / "open.duckdb", threads=1)
     try:
         s.set_settings(con, s.StandingsSettings(ai_in_percentile=ai, as_of=AS_OF))
         s.attach_references(con, write_players(folder / "players.csv", **states), SEEDS / "rank_tiers.csv")
         s.attach_verdicts(con, [write_verdicts(folder / "part.parquet", rows)])
+        s.attach_decisions(con, decisions)
         s.build_marts(con)
         yield con
     finally:

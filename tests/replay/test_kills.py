@@ -15,6 +15,7 @@ import sys
 import textwrap
 import time
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import duckdb
@@ -23,7 +24,8 @@ import pytest
 from replay.errors import NightRunning
 from replay.lake import Lake, Publication, recover
 from replay.lookup import read_uploaded
-from replay.night import NightSettings, rebuild_standings
+from replay.night import NightSettings, rebuild_standings, restate_standings
+from replay.reviews.model import why_not_counted
 from tests.replay.night_support import (
     DAYS,
     ONE,
@@ -32,6 +34,7 @@ from tests.replay.night_support import (
     TWO,
     ask,
     check_run,
+    decide,
     dump,
     everything,
     land,
@@ -94,7 +97,18 @@ def begun(logs) -> Path:
         row = next(row for row in verdict_rows(logs, day) if row["counted"] and row["uploaded_at"] > row["finished_at"])
         found = replace(read_uploaded(Lake(logs), {**row, "day": day}), game_id=f"early-{day}")
         land(logs, TWO, f"early-{day}.ndjson", [replace(found, uploaded_at=found.finished_at)])
+    decide_about_some(logs, ONE)
+    restate_standings(Lake(logs), NightSettings(threads=2))
     return logs
+
+
+def decide_about_some(lake: Path, day: date) -> None:
+    """Somebody upheld a game of a day that counts, and cleared one that is flagged."""
+    rows = verdict_rows(lake, day)
+    counted = next(row for row in rows if row["counted"] and row["suspicions"])
+    flagged = next(row for row in rows if row["verdict"] == "flagged" and why_not_counted(row) is None)
+    for action, row in (("uphold", counted), ("clear", flagged)):
+        decide(lake, action, row["game_id"], day=day, file=row["source_file"], line=row["source_line"])
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +161,7 @@ def test_e1_a_night_killed_between_any_two_steps(begun, clean, tmp_path, seed):
         look_in(lake, before, after)
     night(lake, TWO, shard_games=60)
     assert everything(lake) == after
-    kinds = {"logs", "truth", "verdicts", "quarantine", "runs", "warehouse", "staging", ".lock"}
+    kinds = {"logs", "truth", "verdicts", "quarantine", "runs", "warehouse", "staging", ".lock", "reviews.sqlite"}
     assert {path.name for path in lake.iterdir()} <= kinds
     assert not list((lake / "staging").iterdir())
 
@@ -168,6 +182,43 @@ def test_e1_a_night_killed_at_any_time(begun, clean, tmp_path, seed):
     assert dump(warehouse(lake)) in (before[1], after[1])
     night(lake, TWO)
     assert everything(lake) == after
+
+
+_RESTATE = _NIGHT.split("for day in")[0] + textwrap.dedent(
+    """
+    from replay.night import restate_standings
+    restate_standings(Lake(lake), NightSettings(threads=2))
+    print(steps - left if steps else 0)
+    """
+)
+
+
+@pytest.mark.kill
+def test_e1_a_restating_killed_between_any_two_steps(begun, tmp_path):
+    """Restating again after a kill gives the standings of one clean restating; verdicts are never touched, nothing is left over."""
+    start_restate = [sys.executable, "-c", _RESTATE]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    base, whole = tmp_path / "base", tmp_path / "whole"
+    shutil.copytree(begun, base)
+    decide_about_some(base, THREE)
+    shutil.copytree(base, whole)
+    before = everything(whole)
+    done = subprocess.run([*start_restate, str(whole), str(10**9)], cwd=ROOT, env=env, stdout=subprocess.PIPE, check=True)
+    after = everything(whole)
+    assert after[0] == before[0]
+    assert after[1] != before[1], "the decisions move something"
+    steps, rng = int(done.stdout), random.Random(6)
+    for number in range(max(2, KILLS // 2)):
+        lake = tmp_path / str(number)
+        shutil.copytree(base, lake)
+        at = rng.randint(1, steps - 1)
+        process = subprocess.run([*start_restate, str(lake), str(at)], cwd=ROOT, env=env, stdout=subprocess.PIPE, check=False)
+        assert process.returncode == -signal.SIGKILL, at
+        look_in(lake, before, after)
+        restate_standings(Lake(lake), NightSettings(threads=2))
+        assert everything(lake) == after, at
+        assert restate_standings(Lake(lake), NightSettings(threads=2)).moves is None
+        assert not (lake / "staging" / "publish").exists()
 
 
 # --- The journal ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay.errors import InputError, NightRunning, UsageError
-from replay.flags import query_flags
+from replay.flags import FlagFilter, flags_of
 from replay.lake import LOG_SUFFIXES, Lake, Publication, recover
 from replay.lookup import find_rows, read_uploaded
 from replay.night import NightSettings, pull, read_run, rebuild_standings
@@ -79,7 +79,7 @@ def test_other_strange_paths_work(tmp_path, challenges, name):
     rows = find_rows(Lake(lake), "again")
     assert [(row["verdict"], row["copy_of"], row["day"]) for row in rows] == [("copy", "g1", THREE)]
     assert read_uploaded(Lake(lake), rows[0]).game_id == "again"
-    assert [row["game_id"] for row in query_flags(Lake(lake), None)] == ["g2"]
+    assert [row["game_id"] for row in flags_of(Lake(lake), FlagFilter(kind="flagged")).rows] == ["g2"]
 
 
 def test_a_lake_that_is_not_there_is_not_made(tmp_path):
@@ -270,22 +270,22 @@ def test_flags_newest_day_first_page_by_page(tmp_path, challenges):
         land(tmp_path, day, "a.ndjson", games)
         night(tmp_path, day, challenges=challenges)
     lake = Lake(tmp_path)
-    rows = query_flags(lake, None, limit=100)
+    rows = flags_of(lake, FlagFilter(kind="flagged"), limit=100).rows
     assert [(row["day"], row["game_id"]) for row in rows] == sorted(
         ((row["day"], row["game_id"]) for row in rows), key=lambda pair: (-pair[0].toordinal(), pair[1])
     )
     assert len(rows) == 12
-    pages = [row for offset in range(0, 12, 5) for row in query_flags(lake, None, limit=5, offset=offset)]
+    pages = [row for offset in range(0, 12, 5) for row in flags_of(lake, FlagFilter(kind="flagged"), limit=5, offset=offset).rows]
     assert pages == rows
-    assert {row["game_id"][-1] for row in query_flags(lake, ONE, reason="attempt_limit")} == {"0", "4", "5"}
-    assert {row["player_id"] for row in query_flags(lake, TWO, player_id="p1")} == {"p1"}
-    assert query_flags(lake, TWO, player_id="nobody") == []
-    reasons = query_flags(lake, ONE, reason="score_mismatch")[0]["reasons"]
+    assert {row["game_id"][-1] for row in flags_of(lake, FlagFilter(ONE, ONE, kind="flagged", reason="attempt_limit")).rows} == {"0", "4", "5"}
+    assert {row["player_id"] for row in flags_of(lake, FlagFilter(TWO, TWO, kind="flagged", player_id="p1")).rows} == {"p1"}
+    assert flags_of(lake, FlagFilter(TWO, TWO, kind="flagged", player_id="nobody")).rows == []
+    reasons = flags_of(lake, FlagFilter(ONE, ONE, kind="flagged", reason="score_mismatch")).rows[0]["reasons"]
     assert {"score_mismatch"} <= {reason["code"] for reason in reasons}
     with pytest.raises(InputError, match="2026-10-31 was not published here"):
-        query_flags(lake, THREE)
+        flags_of(lake, FlagFilter(THREE, THREE, kind="flagged"))
     with pytest.raises(UsageError, match="no day was published here"):
-        query_flags(Lake(tmp_path / "nothing"), None)
+        flags_of(Lake(tmp_path / "nothing"), FlagFilter(kind="flagged"))
 
 
 def test_verdict_files_hold_their_day_in_the_path_alone(tmp_path, challenges):

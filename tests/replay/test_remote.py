@@ -15,18 +15,23 @@ import sys
 import textwrap
 import threading
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from replay import tasks
-from replay.errors import InputError, NightError, NightRunning
-from replay.flags import query_flags
+from replay.errors import InputError, NightError, NightRunning, NothingReceived
+from replay.failures import forget_failure, read_failures
+from replay.flags import FlagFilter, flags_of
 from replay.lake import Lake, Publication, open_lake, recover
 from replay.lookup import find_rows, read_uploaded
-from replay.night import NightSettings, read_run, rebuild_standings, run_night
+from replay.moves import what_would_move
+from replay.night import NightSettings, read_run, rebuild_standings, restate_standings, run_night
 from replay.remote import RemoteLake
 from replay.report import write_report
+from replay.reviews.games import draft
+from replay.reviews.store import open_reviews
 from replay.store import Store
 from replay.truth import compare_with_truth
 from tests.replay.night_support import (
@@ -42,6 +47,7 @@ from tests.replay.night_support import (
     published_files,
     simulated,
     upload,
+    verdict_rows,
     warehouse,
     write_challenges,
     write_players,
@@ -218,7 +224,7 @@ def test_a_game_that_is_not_there_names_the_url(nights, stored):
     with open_lake(store.url) as lake:
         with pytest.raises(InputError, match=rf"{store.url}: no published day has a game"):
             find_rows(lake, "nobody's")
-        row = find_rows(lake, query_flags(lake, ONE)[0]["game_id"])[0]
+        row = find_rows(lake, flags_of(lake, FlagFilter(ONE, ONE, kind="flagged")).rows[0]["game_id"])[0]
         name = row["source_file"]
     store.delete([f"logs/day={ONE}/{name}"])
     with pytest.raises(InputError, match=rf"{store.url}/logs/day={ONE}/{name}: cannot be read"), open_lake(store.url) as lake:
@@ -644,3 +650,49 @@ def test_a_second_night_is_told_and_the_lake_stays(begun, server):
     with open_lake(begun.url) as lake, lake.lock(), told, open_lake(begun.url) as other:
         run_night(other, TWO, settings())
     assert begun.list("verdicts") == before
+
+
+# --- Decisions and failures ----------------------------------------------------------------------------------------------
+
+
+def test_decisions_are_taken_into_the_standings_of_a_store(nights, stored, machine, monkeypatch, tmp_path):
+    """They lie in a database of their own; restated elsewhere, the standings are those of a local lake with the same decision."""
+    store = stored(nights["all"])
+    monkeypatch.setenv("REPLAY_REVIEWS", f"sqlite:///{tmp_path}/reviews.sqlite")
+    rows = verdict_rows(nights["all"], ONE)
+    row = next(row for row in rows if row["counted"] and row["suspicions"]) | {"day": ONE}
+    machine()
+    with open_lake(store.url) as lake:
+        drafts = [draft("uphold", row, [])]
+        would = what_would_move(lake, settings(), drafts)
+        assert would.bests == 1
+        with open_reviews(lake) as reviews:
+            reviews.decide(drafts, reviewer="ann", reason="a bot")
+    machine()
+    with open_lake(store.url) as lake:
+        assert restate_standings(lake, settings()).moves == would
+    machine()
+    with open_lake(store.url) as lake:
+        assert restate_standings(lake, settings()).moves is None
+    local = tmp_path / "local"
+    shutil.copytree(nights["all"], local)
+    assert restate_standings(Lake(local), settings()).moves == would
+    assert seen(store)[1] == dump(warehouse(local))
+
+
+def test_why_a_night_failed_is_read_on_another_machine(nights, stored, machine):
+    store = stored(nights["begun"])
+    day = THREE + timedelta(days=1)
+    with pytest.raises(NothingReceived):
+        tasks.pull(store.url, str(day))
+    machine()
+    with open_lake(store.url) as lake:
+        (failure,) = read_failures(lake).values()
+        assert (failure.day, failure.error, failure.step) == (day, "NothingReceived", "pull")
+        assert store.url in failure.sentence
+        assert str(lake.root) not in failure.sentence
+        forget_failure(lake, day)
+    machine()
+    with open_lake(store.url) as lake:
+        assert read_failures(lake) == {}
+        forget_failure(lake, day)

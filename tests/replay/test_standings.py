@@ -82,7 +82,7 @@ def test_nobody_played(tmp_path):
     """D2: zero players are no row at all; an empty lake gives empty marts, not an error."""
     path = build(tmp_path, [flagged(game("A", 4))])
     counts = {mart: len(rows) for mart, rows in marts(path).items()}
-    assert counts == {mart: int(mart == "publication") for mart in s.MARTS}
+    assert counts == {mart: int(mart in ("publication", "flagged_games")) for mart in s.MARTS}
     players = write_players(tmp_path / "players.csv")
     empty = tmp_path / "empty.duckdb"
     counts = s.build_warehouse(empty, [], players_csv=players, tiers_csv=SEEDS / "rank_tiers.csv", settings=s.StandingsSettings())
@@ -189,6 +189,9 @@ def test_only_counted_rows_count(tmp_path):
         "eligible_games": 1,
         "rules_versions": ["1.2.0"],
         "ai_in_percentile": True,
+        "reviews_through": 0,
+        "games_upheld": 0,
+        "games_cleared": 0,
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from replay import standings as s
 from replay.errors import CheckFailed
-from tests.replay.standings_support import build, game, open_built
+from tests.replay.standings_support import build, decide, flagged, game, open_built
 
 # Two games, two months, three nations, ties, an AI player, a removed and an anonymised one; two Sundays.
 ROWS = [
@@ -23,7 +23,15 @@ ROWS = [
     game("gone", 999, "2026-10-13"),
     game("old", 8, "2026-10-13", nation="FR"),
     game("A", 12, "2026-10-13", game="tetcolor"),
+    # A fourth attempt that a person cleared, a second log of an attempt too, a flag that stands, and a suspect whom one upheld.
+    flagged(game("B", 710, "2026-10-13", attempt=4)),
+    flagged(game("B", 690, "2026-10-13", game_id="second log", log_hash_low=99)),
+    flagged(game("D", 9000, "2026-10-13", attempt=3)),
+    game("E", 9001, "2026-10-13", suspicions=["superhuman_pace"]),
+    game("C", 20, "2026-10-13", attempt=3, nation="DE", suspicions=["unfinished"]),
+    flagged(game("old", 40, "2026-10-13", attempt=2, nation="FR")),
 ]
+DECISIONS = [decide(1, "clear", ROWS[-6]), decide(2, "clear", ROWS[-5]), decide(3, "uphold", ROWS[-3])]
 STATES = {"removed": ["gone"], "anonymised": {"old": "new"}}
 
 KEY = "(SELECT player_key FROM keyed.players WHERE player_id = '{}')"
@@ -57,7 +65,7 @@ BREAKS = {
     "assert_counted_rows_are_sound": [
         f"{VERDICTS} UPDATE verdict_rows SET {change} WHERE player_id = 'A'"
         for change in (
-            "verdict = 'flagged'",
+            "verdict = 'copy'",
             "challenge = 'arena-7'",
             "challenge = '2026-2-9'",
             "challenge = '2026-02-30'",
@@ -67,6 +75,18 @@ BREAKS = {
             "score = -4",
             "finished_at = NULL",
             "rules = NULL",
+        )
+    ]
+    + [
+        f"UPDATE judged_rows SET {change} WHERE state = 'cleared'"
+        for change in (
+            "verdict = 'copy'",
+            "score = -1",
+            "score = 1000000000001",
+            "challenge = 'arena-7'",
+            "player_kind = 'Human'",
+            "attempt = NULL",
+            "finished_at = NULL",
         )
     ],
     "assert_daily_best_is_the_best_game": [
@@ -99,6 +119,27 @@ BREAKS = {
     "assert_eligible_games_are_counted_once": [
         f"UPDATE keyed.eligible_games SET attempt = 1 WHERE player_key = {D}",
         "INSERT INTO keyed.eligible_games FROM keyed.eligible_games",
+        # Nobody cleared the second log of this attempt, and one row that was cleared is one game.
+        "DELETE FROM judged_rows WHERE game_id = 'second log'",
+        "INSERT INTO keyed.eligible_games FROM keyed.eligible_games WHERE game_id = 'second log'; "
+        "INSERT INTO judged_rows FROM judged_rows WHERE game_id = 'second log'",
+    ],
+    "assert_eligible_games_follow_reviews": [
+        "UPDATE judged_rows SET counts = true WHERE state = 'upheld'",
+        "UPDATE decided SET action = 'uphold' WHERE action = 'clear'",
+        "DELETE FROM decided",
+        f"{VERDICTS} UPDATE verdict_rows SET counted = true WHERE player_id = 'D' AND score = 9000",
+    ],
+    "assert_flagged_games_hold_no_replaced_id": ["UPDATE flagged_games SET player_id = 'old' WHERE player_id = 'new'"],
+    "assert_flagged_games_are_complete": [
+        "DELETE FROM flagged_games WHERE game_id = 'second log'",
+        "INSERT INTO flagged_games FROM flagged_games WHERE verdict = 'verified'",
+        "DELETE FROM flagged_games WHERE verdict = 'verified'",
+        "UPDATE flagged_games SET source_line = source_line + 1",
+        "UPDATE flagged_games SET counted = NOT counted WHERE player_id = 'D'",
+        "UPDATE flagged_games SET counted = NOT counted WHERE player_id = 'E'",
+        "UPDATE flagged_games SET counted = NOT counted WHERE player_id IN ('B', 'D')",
+        "UPDATE flagged_games SET verdict = 'copy' WHERE player_id = 'D'",
     ],
     "assert_everyone_on_the_world_board_once": [
         f"DELETE FROM keyed.leaderboard WHERE board_key = {WORLD} AND player_key = {A}",
@@ -158,7 +199,10 @@ BREAKS = {
     "assert_publication_counts": [
         "UPDATE publication SET verdict_rows = verdict_rows + 1",
         "UPDATE publication SET rows_by_verdict = MAP {'verified': 3}",
-        "UPDATE publication SET eligible_games = counted_rows + 1",
+        "UPDATE publication SET eligible_games = counted_rows + 3",
+        "UPDATE publication SET games_upheld = games_upheld + 1",
+        "UPDATE publication SET games_cleared = games_cleared - 1",
+        "UPDATE publication SET reviews_through = 2",
         "INSERT INTO publication FROM publication",
         "DELETE FROM publication",
     ],
@@ -201,7 +245,7 @@ def test_every_check_is_broken_on_purpose():
 
 @pytest.mark.parametrize("name", sorted(BREAKS))
 def test_a_broken_mart_fails_its_check(tmp_path, name):
-    with open_built(tmp_path, ROWS, **STATES) as con:
+    with open_built(tmp_path, ROWS, decisions=DECISIONS, **STATES) as con:
         for statements in BREAKS[name]:
             s.run_checks(con, [name])
             con.execute("BEGIN")
@@ -216,7 +260,7 @@ def test_a_broken_mart_fails_its_check(tmp_path, name):
 
 @pytest.mark.parametrize("ai", [True, False])
 def test_no_check_complains_of_right_marts(tmp_path, ai):
-    with open_built(tmp_path, ROWS, ai=ai, **STATES) as con:
+    with open_built(tmp_path, ROWS, ai=ai, decisions=DECISIONS, **STATES) as con:
         s.run_checks(con)
         assert len(s.check_names()) == len(BREAKS)
 

@@ -38,6 +38,10 @@ TETCOLOR = [
     if (2 * at + day) % 5
 ]
 GAMES = {"blocks": BLOCKS, "tetromino": TETROMINO, "tetcolor": TETCOLOR}
+# Every fifth game looks unusual; it counts all the same.
+for _rows in GAMES.values():
+    for _row in _rows[::5]:
+        _row["suspicions"] = ["superhuman_pace"]
 ALL = [row for rows in GAMES.values() for row in rows]
 # What tells of players and of the whole publication instead of one game.
 COMMON = {"players", "publication"}

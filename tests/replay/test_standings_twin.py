@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from replay.reviews.model import Decision
 from tests.reference import standings as twin
-from tests.replay.standings_support import TIERS, build, flagged, game, in_order, marts, stored
+from tests.replay.standings_support import LANDED, TIERS, build, decide, flagged, game, in_order, marts, stored
 
 # Month ends, a year's end, a leap day, and weeks with their Sundays.
 FIRST_DAYS = [date(2026, 10, 22), date(2026, 12, 20), date(2028, 2, 20)]
@@ -58,21 +59,59 @@ def random_game(rng: random.Random, name: str, day: date, player: str, attempt: 
         finished_at=datetime(day.year, day.month, day.day, rng.choice([0, 12, 23]), 59, 59, rng.choice([0, 999_999])),
         game_id=f"{rng.randrange(16):x}-{name}-{day}-{player}-{attempt}",
     )
-    return rng.choice([flagged(row), {**row, "counted": False}]) if rng.random() < 0.15 else row
+    own = random.Random(str(row["game_id"]))
+    if rng.random() < 0.15:
+        # In another mode than the challenge's own, or an attempt too many.
+        other = own.choice([{}, {}, {"attempt_key": 2}, {"attempt": 4}])
+        return rng.choice([flagged(row | other), {**row, "counted": False}])
+    return {**row, "suspicions": ["superhuman_pace"]} if own.random() < 0.1 else row
 
 
-@pytest.mark.parametrize("seed", range(16))
-def test_every_mart_equals_the_twin(tmp_path, seed):
-    wanted = population(seed)
-    path = build(tmp_path, wanted["rows"], **{k: v for k, v in wanted.items() if k != "rows"}, files=3)
-    expected = twin.standings(
+def reviews_of(seed: int, rows: list[dict[str, Any]]) -> tuple[dict[int, str], list[Decision]]:
+    """What people decided in the end by the place of a row, and the decisions that led there, notes and undone ones among them."""
+    rng = random.Random(seed + 1000)
+    against = [place for place, row in enumerate(rows) if row["verdict"] == "flagged" or row["suspicions"]]
+    states: dict[int, str] = {}
+    decisions: list[Decision] = []
+
+    def say(action: str, row: dict[str, Any], **other: Any) -> Decision:
+        decisions.append(decide(len(decisions) + 1, action, row, **other))
+        return decisions[-1]
+
+    for place in rng.sample(against, len(against) * 2 // 3):
+        if rng.random() < 0.3:
+            first = say(rng.choice(["uphold", "clear"]), rows[place])
+            say("undo", rows[place], undoes=first.id)
+        if rng.random() < 0.8:
+            action = rng.choice(["uphold", "clear", "clear"])
+            say(action, rows[place])
+            states[place] = {"uphold": "upheld", "clear": "cleared"}[action]
+        say("note", rows[place])
+    rng.shuffle(decisions)
+    return states, decisions
+
+
+def twin_of(wanted: dict[str, Any], **reviews: Any) -> dict[str, list[tuple[object, ...]]]:
+    return twin.standings(
         wanted["rows"],
         removed=wanted["removed"],
         anonymised=wanted["anonymised"],
         tiers=TIERS,
         as_of=wanted["as_of"],
         ai_in_percentile=wanted["ai"],
+        landed=LANDED,
+        **reviews,
     )
+
+
+@pytest.mark.parametrize("reviewed", [False, True])
+@pytest.mark.parametrize("seed", range(16))
+def test_every_mart_equals_the_twin(tmp_path, seed, reviewed):
+    wanted = population(seed)
+    states, decisions = reviews_of(seed, wanted["rows"]) if reviewed else ({}, [])
+    options = {name: value for name, value in wanted.items() if name != "rows"}
+    path = build(tmp_path, wanted["rows"], **options, files=3, decisions=decisions)
+    expected = twin_of(wanted, reviews=states, through=len(decisions))
     found = marts(path)
     assert found.keys() == expected.keys()
     for mart, rows in found.items():
@@ -84,6 +123,7 @@ def test_same_rows_same_file_whatever_the_order_and_the_threads(tmp_path, seed):
     """Two builds are equal in content and in stored order."""
     wanted = population(seed)
     rows = wanted.pop("rows")
+    _, wanted["decisions"] = reviews_of(seed, rows)
     shuffled = list(rows)
     random.Random(seed).shuffle(shuffled)
     first = build(tmp_path, rows, name="first", files=1, threads=1, **wanted)
@@ -96,14 +136,12 @@ def test_the_populations_hold_what_they_are_for():
     seen: set[str] = set()
     for seed in range(16):
         wanted = population(seed)
-        expected = twin.standings(
-            wanted["rows"],
-            removed=wanted["removed"],
-            anonymised=wanted["anonymised"],
-            tiers=TIERS,
-            as_of=wanted["as_of"],
-            ai_in_percentile=wanted["ai"],
-        )
+        expected = twin_of(wanted)
+        states, _ = reviews_of(seed, wanted["rows"])
+        reviewed = twin_of(wanted, reviews=states)
+        seen |= {f"{state} {wanted['rows'][place]['verdict']}" for place, state in states.items()}
+        seen |= {f"attempt {row[3]} counts" for row in reviewed["eligible_games"]}
+        seen |= {"leads by a review" for row in set(reviewed["leaderboard"]) - set(expected["leaderboard"]) if row[6] == 1}
         seen |= {f"{wanted['ai']} {row[4]}" for row in expected["daily_ranking"]}
         seen |= {str(row[-1]) for row in expected["challenge_status"] + expected["daily_ranking"]}
         seen |= {"new in the week" if row[-2] is None else "there before" for row in expected["weekly_digest"]}
@@ -111,4 +149,6 @@ def test_the_populations_hold_what_they_are_for():
         seen |= {"beyond 2^53" for row in expected["totals"] if int(str(row[2])) > 2**54}
     assert seen >= {"True ai", "True human", "False human", "final", "provisional", "new in the week", "there before"}
     assert seen >= {"shared position", "beyond 2^53", "Diamond", "Platinum", "Gold", "Silver", "Bronze"}
+    assert seen >= {"upheld flagged", "upheld verified", "cleared flagged", "cleared verified", "attempt 4 counts"}
+    assert "leads by a review" in seen
     assert "False ai" not in seen

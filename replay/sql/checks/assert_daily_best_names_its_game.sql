@@ -13,7 +13,8 @@ not_among_them AS (
     FROM bests
     ANTI JOIN games USING (challenge_key, player_key, score, attempt, finished_at, game_hash)
 ),
--- No two games share an attempt (assert_eligible_games_are_counted_once), so their ids need not be compared.
+-- Two games share an attempt only when a person cleared one (assert_eligible_games_are_counted_once): their ids need not be
+-- compared.
 made_before AS (
     SELECT bests.challenge_key, bests.player_key, bests.score, games.attempt, 'made the score before' AS fault
     FROM bests

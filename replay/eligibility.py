@@ -1,0 +1,117 @@
+"""Which games count after what people decided: the few with a decision are judged here, row by row, before any statement runs.
+
+The statements then take the machine's word for every game but those (``sql/eligible_rows.sql``).  DuckDB comes with the
+connection; nothing here imports it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from replay.database import rows_of
+from replay.reviews.model import Decision, counts, facts_of, review_of, standing_decision, subject_of
+from replay.standings_queries import read_sql
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What people decided about one verdict row: ``state`` (``reviews.model.STATES``), and whether standings use the game."""
+
+    filename: str
+    file_row_number: int
+    state: str
+    counts: bool
+
+
+def effective(decisions: Iterable[Decision]) -> dict[str, Decision]:
+    """The decision that stands, by subject; subjects without one are not in it."""
+    standing = ((subject, standing_decision(found)) for subject, found in _by_subject(decisions).items())
+    return {subject: decision for subject, decision in standing if decision is not None}
+
+
+def _by_subject(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
+    found: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        found.setdefault(decision.subject, []).append(decision)
+    return found
+
+
+def effect_digest(decisions: Iterable[Decision]) -> bytes:
+    """A hash of which decision stands on which subject; empty when none stands.
+
+    Decisions with the same hash give the same standings: notes, and what was undone again, change nothing.
+    """
+    standing = sorted((subject, decision.id) for subject, decision in effective(decisions).items())
+    return hashlib.sha256(json.dumps(standing).encode("utf-8")).digest() if standing else b""
+
+
+def judge(rows: Iterable[Mapping[str, Any]], decisions: Iterable[Decision]) -> list[Judgement]:
+    """Judge verdict rows (with ``filename`` and ``file_row_number``) by the decisions; those nobody decided about are left out.
+
+    Of several flagged rows with one subject, the same game that came twice, a clearing lets one count: the first that was
+    finished and uploaded.
+    """
+    known = _by_subject(decisions)
+    judged: list[Judgement] = []
+    cleared: dict[str, list[tuple[Mapping[str, Any], Judgement]]] = {}
+    for row in rows:
+        subject = subject_of(row)
+        # A copy counts nowhere, whatever is decided about the upload that it repeats.
+        if subject not in known or row["verdict"] == "copy":
+            continue
+        review = review_of(known[subject], facts_of(json.loads(row["reasons"] or "[]"), row["suspicions"] or ()))
+        if review.state == "open":
+            continue
+        found = Judgement(row["filename"], row["file_row_number"], review.state, counts(row, review))
+        if row["verdict"] == "flagged" and found.counts:
+            cleared.setdefault(subject, []).append((row, found))
+        else:
+            judged.append(found)
+    for same in cleared.values():
+        first, *others = (found for _, found in sorted(same, key=lambda pair: _first(pair[0])))
+        judged += [first, *(Judgement(o.filename, o.file_row_number, o.state, False) for o in others)]
+    return judged
+
+
+def _first(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (
+        row["finished_at"], row["uploaded_at"], row["source_file"], row["source_line"], row["filename"], row["file_row_number"],
+    )  # fmt: skip
+
+
+def attach_decisions(con: duckdb.DuckDBPyConnection, decisions: Sequence[Decision]) -> None:
+    """Make the temporary tables ``decided`` (what stands, by subject) and ``judged_rows`` (the verdict rows that it is about)."""
+    standing = effective(decisions)
+    con.execute("SET VARIABLE reviews_through = $id::BIGINT", {"id": max((d.id for d in decisions), default=0)})
+    con.execute("CREATE TEMP TABLE decided (subject VARCHAR NOT NULL, action VARCHAR NOT NULL, game_id VARCHAR NOT NULL)")
+    con.execute(
+        "INSERT INTO decided SELECT unnest($subjects::VARCHAR[]), unnest($actions::VARCHAR[]), unnest($game_ids::VARCHAR[])",
+        {
+            "subjects": list(standing),
+            "actions": [decision.action for decision in standing.values()],
+            "game_ids": [decision.game_id for decision in standing.values()],
+        },
+    )
+    con.execute(read_sql("candidate_rows"))
+    found = judge(rows_of(con.execute("FROM candidate_rows")), decisions) if standing else []
+    con.execute(
+        "CREATE TEMP TABLE judgements (filename VARCHAR, file_row_number BIGINT, state VARCHAR NOT NULL, counts BOOLEAN NOT NULL)"
+    )
+    con.execute(
+        "INSERT INTO judgements SELECT unnest($files::VARCHAR[]), unnest($rows::BIGINT[]), unnest($states::VARCHAR[]),"
+        " unnest($counts::BOOLEAN[])",
+        {
+            "files": [judgement.filename for judgement in found],
+            "rows": [judgement.file_row_number for judgement in found],
+            "states": [judgement.state for judgement in found],
+            "counts": [judgement.counts for judgement in found],
+        },
+    )
+    con.execute(read_sql("judged_rows"))
