@@ -4,15 +4,86 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from replay.database import connect, rows_of
 from replay.errors import InputError, MalformedRecord
 from replay.lake import Lake
 from replay.record import Record, check_object, parse_record
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Uploads:
+    """All uploads under one game id over all days: verdict rows and quarantined ones, each with ``day``.
+
+    The verdict row that stands comes first, flagged ones after it, then copies, each in the order of uploads.
+    """
+
+    game_id: str
+    rows: list[dict[str, Any]]
+    quarantined: list[dict[str, Any]]
+
+
+def find_uploads(lake: Lake, game_id: str) -> Uploads:
+    """The uploads under an id, none of them where no published day has it."""
+    lake.refresh("verdicts", "quarantine")
+    days = lake.published_days()
+    with connect(threads=2) as con:
+        found = {
+            kind: _rows_where(con, {day: getattr(lake, f"{kind}_file")(day) for day in days}, "game_id = ?", game_id)
+            for kind in ("verdict", "quarantine")
+        }
+    order = {"verified": 0, "flagged": 1, "copy": 2}
+    found["verdict"].sort(key=lambda r: (order[r["verdict"]], r["uploaded_at"], r["day"], r["source_file"], r["source_line"]))
+    found["quarantine"].sort(key=lambda r: (r["day"], r["source_file"], r["source_line"]))
+    return Uploads(game_id, found["verdict"], found["quarantine"])
+
+
+def find_place(lake: Lake, day: date, file: str, line: int) -> Uploads:
+    """The upload on one line of a landed file, whatever its id is, with all others under that id."""
+    lake.refresh("verdicts", "quarantine")
+    with connect(threads=2) as con:
+        for kind in ("verdict", "quarantine"):
+            files = {day: getattr(lake, f"{kind}_file")(day)}
+            rows = _rows_where(con, files, "source_file = ? and source_line = ?", file, line)
+            if rows and rows[0]["game_id"] is not None:
+                return find_uploads(lake, rows[0]["game_id"])
+            if rows:
+                return Uploads("", [], rows)
+    return Uploads("", [], [])
+
+
+def _rows_where(
+    con: duckdb.DuckDBPyConnection, files: Mapping[date, Path], condition: str, *values: object
+) -> list[dict[str, Any]]:
+    """The rows of Parquet files that meet a condition; of the others DuckDB reads only the columns that it names."""
+    with ExitStack() as held:
+        days: dict[str, date] = {}
+        for day, path in files.items():
+            try:
+                handle = held.enter_context(path.open("rb"))
+            except FileNotFoundError:
+                continue
+            # A file is read through the handle that is open: a night may put another one into its place meanwhile.
+            days[f"/dev/fd/{handle.fileno()}"] = day
+        if not days:
+            return []
+        found = con.execute(
+            "select * from read_parquet(?, filename = true, hive_partitioning = false, union_by_name = true)"
+            f" where {condition}",
+            [list(days), *values],
+        )
+        rows = rows_of(found)
+    return [{name: value for name, value in row.items() if name != "filename"} | {"day": days[row["filename"]]} for row in rows]
 
 
 def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
@@ -20,33 +91,15 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
 
     Raises InputError when no day has it; a quarantined record of that id is named in the message.
     """
-
-    lake.refresh("verdicts", "quarantine")
-    days = lake.published_days()
-    rows: list[dict[str, Any]] = []
-    with connect(threads=2) as con:
-        for kind in ("verdict", "quarantine"):
-            files = [str(getattr(lake, f"{kind}_file")(day)) for day in days]
-            files = [file for file in files if Path(file).exists()]
-            if not files:
-                continue
-            found = con.execute(
-                "select * from read_parquet(?, filename = true, hive_partitioning = false, union_by_name = true)"
-                " where game_id = ?",
-                [files, game_id],
-            )
-            rows += [row | {"day": lake.day_of(Path(row["filename"]))} for row in rows_of(found)]
-            if rows and kind == "verdict":
-                break
-    if not rows:
-        raise InputError(f"{lake.name}: no published day has a game {game_id!r}, check the id and that its night has run")
-    if "verdict" not in rows[0]:
-        row = rows[0]
+    found = find_uploads(lake, game_id)
+    if found.rows:
+        return found.rows
+    if found.quarantined:
+        row = found.quarantined[0]
         raise InputError(
             f"game {game_id!r} was quarantined on {row['day']} ({row['source_file']}, line {row['source_line']}): {row['reason']}"
         )
-    order = {"verified": 0, "flagged": 1, "copy": 2}
-    return sorted(rows, key=lambda r: (order[r["verdict"]], r["uploaded_at"], r["day"], r["source_file"], r["source_line"]))
+    raise InputError(f"{lake.name}: no published day has a game {game_id!r}, check the id and that its night has run")
 
 
 def read_uploaded(lake: Lake, row: dict[str, Any]) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from replay.errors import UsageError
@@ -50,11 +50,18 @@ class Settings(BaseSettings):
     cache_bytes: int = Field(20_000_000_000, ge=0, description="lake on an object store: bytes kept there beyond a call, about")
     lease_seconds: float = Field(60, ge=1, le=3600, description="lake on an object store: when a killed writer's hold runs out")
 
+    reviews: str | None = Field(
+        None, repr=False, description="decisions: SQLAlchemy's URL of their database (none: reviews.sqlite in a local lake)"
+    )
+
     source: str | None = Field(None, description="where uploads land: folder or URL with {day} in it (none: in the lake itself)")
     source_options: dict[str, Any] | None = Field(None, description="source: fsspec's options for it, as JSON")
     source_settle: float = Field(5, ge=0, le=600, description="source: seconds between two looks that must see a file unchanged")
     source_patience: float = Field(600, ge=0, description="source: seconds that a night waits for a file that is being written")
     source_retries: int = Field(3, ge=0, le=20, description="source: how often a file that cannot be read is tried again")
+
+    dashboard_token: SecretStr | None = Field(None, description="ops pages: secret that lets read and decide, 16 signs or more")
+    dashboard_read_token: SecretStr | None = Field(None, description="ops pages: secret that lets read only")
 
     def night(self) -> NightSettings:
         """The settings as a night takes them."""
@@ -98,5 +105,8 @@ def load_settings(**options: Any) -> Settings:
         if first["loc"][0] in ("storage_options", "source_options"):
             # Its value may hold a secret.
             raise UsageError(_NO_OPTIONS.format(str(first["loc"][0]).upper())) from error
+        if first["loc"][0] == "reviews":
+            # So may this one, and the error that it is raised from.
+            raise UsageError("setting REPLAY_REVIEWS is no text, write it like postgresql://user:password@host/base") from None
         problem = first["msg"][:1].lower() + first["msg"][1:]
         raise UsageError(f"setting REPLAY_{str(first['loc'][0]).upper()} is {first['input']!r}: {problem}") from error
