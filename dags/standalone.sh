@@ -15,6 +15,7 @@ demo_day=${REPLAY_DEMO_DAY:-$(date -u -d '26 hours ago' +%F)}
 
 export AIRFLOW_HOME=$root/.airflow
 export AIRFLOW__CORE__DAGS_FOLDER=$root/dags
+export AIRFLOW__CORE__PLUGINS_FOLDER=$root/dags/plugins
 export AIRFLOW__CORE__LOAD_EXAMPLES=False
 export AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION=False
 # Each of so many workers is a process that waits for work; the default of 32 takes 5 GB.
@@ -62,6 +63,7 @@ Airflow starts at http://127.0.0.1:$port, in about half a minute.
 The user is admin; the password stands in $AIRFLOW_HOME/simple_auth_manager_passwords.json.generated
 The lake is $REPLAY_LAKE.  The night of $demo_day runs by itself; for another day trigger nightly_verification
 with the parameter day, or: replay simulate --lake $REPLAY_LAKE --day DAY  to land one.
+Nights, flagged games and decisions about them: "Replay ops" in the navigation, or http://127.0.0.1:$port/ops/
 Ctrl-C stops it.
 
 TEXT

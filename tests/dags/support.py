@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 HOME = tempfile.TemporaryDirectory(prefix="airflow-home-")
 ENVIRONMENT = {
     "AIRFLOW_HOME": HOME.name, "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
-    "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+    "AIRFLOW__CORE__UNIT_TEST_MODE": "False", "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "dags" / "plugins"),
 }  # fmt: skip
 if "airflow" in sys.modules:
     pytest.skip("Airflow was imported already, with another AIRFLOW_HOME", allow_module_level=True)
