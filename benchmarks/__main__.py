@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import bench_game, bench_kernel, bench_night, bench_standings, bench_tetcolor, bench_tetromino
+from benchmarks import bench_dashboard, bench_game, bench_kernel, bench_night, bench_standings, bench_tetcolor, bench_tetromino
 from benchmarks.data import simulated_day
 
 CORES = os.cpu_count() or 1
@@ -19,13 +20,15 @@ CORES = os.cpu_count() or 1
 def main() -> None:
     """Run what was asked for (all, without arguments) and print the table."""
     parser = argparse.ArgumentParser(description="Figures of speed and memory.")
-    parser.add_argument("what", nargs="*", default=["kernel", "night", "game", "standings"])
+    parser.add_argument("what", nargs="*", default=["kernel", "night", "game", "standings", "dashboard"])
     parser.add_argument("--games", type=int, default=1_000_000, help="games of the night")
     parser.add_argument("--players", type=int, default=500_000, help="players of the standings, 30 days each")
+    parser.add_argument("--month", type=int, default=1_000_000, help="uploads of the dashboard's month")
     parser.add_argument("--folder", type=Path, default=Path("bench-data"), help="where simulated games are kept")
     options = parser.parse_args()
     table = Table("what", "figure", "against", "ratio", "peak memory", title=f"{os.cpu_count()} cores")
-    ndjson, parquet = simulated_day(options.folder, options.games)
+    if set(options.what) - {"standings", "dashboard"}:
+        ndjson, parquet = simulated_day(options.folder, options.games)
     if "kernel" in options.what:
         _kernel(table, ndjson)
         _tetromino(table)
@@ -41,6 +44,8 @@ def main() -> None:
         )  # fmt: skip
     if "standings" in options.what:
         _standings(table, bench_standings.run(options.players))
+    if "dashboard" in options.what:
+        _dashboard(table, bench_dashboard.run(options.folder, options.month))
     Console().print(table)
 
 
@@ -88,6 +93,24 @@ def _standings(table: Table, found: dict[str, Any]) -> None:
         f"standings over {found['daily_bests']:,} daily bests", f"{found['seconds']:.2f} s",
         f"bare sum and rank {found['bare_seconds']:.2f} s", f"{found['ratio']:.2f}", f"{found['peak_bytes'] / 2**20:.0f} MiB",
     )  # fmt: skip
+
+
+def _dashboard(table: Table, found: dict[str, Any]) -> None:
+    """Milliseconds as median / 95th percentile / maximum, in quiet and while nights publish; against DuckDB's bare count of the
+    flagged games in the same verdict files, in quiet and then; the ratio is of medians."""
+    bares = found["bare"], found["busy_bare"]
+    for page in found["pages"]:
+        quiet, busy = bench_dashboard.shown(page.quiet), bench_dashboard.shown(page.busy)
+        ratios = [f"{median(took) / bare:.1f}" for took, bare in zip((page.quiet, page.busy), bares, strict=True)]
+        against = f"{1000 * bares[0]:.0f}, {1000 * bares[1]:.0f} ms"
+        what = f"page {page.name}, as nights publish"
+        table.add_row(what, f"{quiet}, {busy} ms", f"bare count {against}", ", ".join(ratios), "")
+    table.add_row(
+        f"{found['requests']:,} requests, {found['nights']} nights published", f"{len(found['errors'])} errors", "", "",
+        f"{found['peak'] / 2**20:.0f} MiB",
+    )  # fmt: skip
+    for error in found["errors"][:5]:
+        print(error)
 
 
 main()

@@ -11,6 +11,7 @@ import pytest
 from replay.adhoc import verify_files
 from replay.forgeries import variants_of
 from replay.night import NightSettings
+from tests.hostile_day import expected_text, games_text
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 GAMES = ("blocks", "tetromino", "tetcolor")
@@ -63,3 +64,25 @@ def test_verdicts_uncompiled_and_with_bounds_checked(day, switch, tmp_path):
         got = json.loads(text)
         del got["source"]["file"]
         assert got == recorded
+
+
+# --- The hostile day -----------------------------------------------------------------------------------------------------
+
+
+def test_the_hostile_day_is_as_its_texts_say():
+    """Both files are what ``python -m tests.hostile_day`` writes."""
+    assert (FIXTURES / "hostile-day" / "games.ndjson").read_text("ascii") == games_text()
+    assert (FIXTURES / "hostile-day" / "expected.json").read_text("ascii") == expected_text()
+
+
+def test_hostile_lines_are_judged_as_expected():
+    """D8: each text in each field gives the verdict that was written down beside it; a lone surrogate is quarantined."""
+    folder = FIXTURES / "hostile-day"
+    wanted = json.loads((folder / "expected.json").read_text("ascii"))["lines"]
+    got = verify_files([folder / "games.ndjson"], NightSettings().verifier(), threads=1)
+    for expected, found in zip(wanted, got, strict=True):
+        where = f"line {expected['line']}, {expected['text']} in {', '.join(expected['fields'])}"
+        codes = [reason["code"] for reason in found["reasons"]]
+        assert found["verdict"] == expected["verdict"], where
+        assert codes == (expected["reasons"] or ([expected["code"]] if expected["code"] else [])), where
+        assert found["suspicions"] == expected["suspicions"], where
