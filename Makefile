@@ -4,12 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: airflow cluster demo test test-dags check lint types layers bench twin clean
+.PHONY: airflow cluster dashboard demo messages test test-browser test-dags check lint types layers bench twin twin-blocks twin-tetromino twin-tetcolor clean
 
 demo: $(STAMP)  ## three days of simulated uploads, verified and held against the truth
 	$(BIN)/replay demo --fresh
 
-test: $(STAMP)  ## all tests
+# The lake of the pages; the demo's unless another one is named.
+LAKE ?= demo-lake
+
+dashboard: $(STAMP)  ## the ops pages over the demo's lake, which is made when there is none; Ctrl-C stops them
+	test "$(LAKE)" != demo-lake || test -e demo-lake/warehouse/CURRENT || $(BIN)/replay demo --fresh
+	$(BIN)/replay dashboard --lake "$(LAKE)"
+
+test: $(STAMP)  ## all tests; those that need Airflow, a browser or a server that is not installed say so and are skipped
 	$(BIN)/pytest -n auto --dist loadfile
 
 check: lint types layers test  ## what must be clean before a change lands
@@ -23,16 +30,23 @@ types: $(STAMP)
 layers: $(STAMP)
 	$(BIN)/lint-imports
 
+messages: $(STAMP)  ## the catalogues of what players are told, brought up to date with the source; says what is left to translate
+	$(BIN)/python -m tests.messages
+
 bench: $(STAMP)  ## the figures, one table
 	$(BIN)/python -m benchmarks
 
 # Games of Tetromino Arcade and of Tetcolor each; their twins are a hundred times slower than the block puzzle's.
 TWIN ?= 20000
+BLOCKS ?= 100000
 
-twin: $(STAMP)  ## kernels, interpreted engines and slow twins on 100,000 games of the block puzzle and 20,000 of each other game
-	REPLAY_TWIN_GAMES=100000 $(BIN)/pytest tests/engine/test_blocks_twin.py
-	REPLAY_TWIN_GAMES=$(TWIN) $(BIN)/pytest tests/engine/test_tetromino_twin.py
-	REPLAY_TWIN_GAMES=$(TWIN) $(BIN)/pytest tests/engine/test_tetcolor_twin.py
+twin: twin-blocks twin-tetromino twin-tetcolor  ## kernels, interpreted engines and slow twins: 100,000 games of the block puzzle, 20,000 of each other
+
+twin-blocks: $(STAMP)
+	REPLAY_TWIN_GAMES=$(BLOCKS) $(BIN)/pytest tests/engine/test_blocks_twin.py
+
+twin-tetromino twin-tetcolor: twin-%: $(STAMP)
+	REPLAY_TWIN_GAMES=$(TWIN) $(BIN)/pytest tests/engine/test_$*_twin.py
 
 airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a simulated day landed; Ctrl-C stops it
 	dags/standalone.sh $(BIN)
@@ -40,11 +54,18 @@ airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a
 test-dags: $(VENV)/.airflow  ## the DAG's tests, with Airflow
 	$(BIN)/pytest tests/dags
 
+test-browser: $(VENV)/.browser $(VENV)/.airflow  ## the ops pages in a real browser, by themselves and inside Airflow; needs chromium
+	REPLAY_REQUIRE_BROWSER=1 $(BIN)/pytest tests/browser tests/dags/test_ops_browser.py
+
 cluster: $(VENV)/.cluster  ## Celery on this machine: a month, a worker killed in mid-shard, compared; needs redis-server and postgresql
 	tests/cluster/run.sh $(BIN) $(CLUSTER)
 
 $(VENV)/.airflow: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[airflow]'
+	touch $@
+
+$(VENV)/.browser: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 	touch $@
 
 $(VENV)/.cluster: $(VENV)/.airflow
