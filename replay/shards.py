@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from replay.verify import VERDICT_SCHEMA, VerifiedBatch, Verifier
 SHARD_GAMES = 250_000
 _SAMPLE_BYTES = 1 << 20
 Progress = Callable[[int], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -179,24 +180,28 @@ def _shift(done: VerifiedBatch, lines: int) -> VerifiedBatch:
 
 
 def verified_batches(shard: Shard, verifier: Verifier, threads: int | None = None) -> Iterator[VerifiedBatch]:
-    """Verified batches of a shard in its order, worked on by ``threads`` threads; lines count from 1 in each.
+    """Verified batches of a shard in its order, worked on by ``threads`` threads; lines count from 1 in each."""
+    yield from worked_batches(shard, lambda batch: verifier.verify(batch, shard.name), threads)
+
+
+def worked_batches(shard: Shard, work: Callable[[RecordBatch], T], threads: int | None = None) -> Iterator[T]:
+    """What ``work`` makes of each batch of records of a shard, in its order, by ``threads`` threads.
 
     A damaged compressed file is given up as a whole: with a wrong checksum any byte of it may not be what the player's phone
     wrote, so none of its games can be held against anybody or counted.
     """
-    path, name = Path(shard.file), shard.name
+    path = Path(shard.file)
     if path.suffix == ".parquet":
         groups = None if shard.row_groups is None else list(shard.row_groups)
-        yield from _in_order(_parquet_work(path, groups), lambda scan: verifier.verify(scan(), name), threads)
+        yield from _in_order(_parquet_work(path, groups), lambda scan: work(scan()), threads)
         return
     chunks = ndjson.read_chunks(path, shard.start, shard.end)
     if path.suffix in (".gz", ".zst"):
         damage = ndjson.find_damage(path)
         if damage:
-            give_up = (ndjson.give_up(chunk, damage) for chunk in chunks)
-            yield from (verifier.verify(batch, name) for batch in give_up)
+            yield from (work(ndjson.give_up(chunk, damage)) for chunk in chunks)
             return
-    yield from _in_order(chunks, lambda c: verifier.verify(ndjson.scan_chunk(c), name), threads)
+    yield from _in_order(chunks, lambda c: work(ndjson.scan_chunk(c)), threads)
 
 
 def _parquet_work(path: Path, groups: list[int] | None) -> Iterator[Callable[[], RecordBatch]]:
@@ -212,11 +217,11 @@ def _parquet_work(path: Path, groups: list[int] | None) -> Iterator[Callable[[],
         yield partial(empty_batch, [lost], 1)
 
 
-def _in_order(items: Iterable[Any], work: Callable[[Any], VerifiedBatch], threads: int | None) -> Iterator[VerifiedBatch]:
+def _in_order(items: Iterable[Any], work: Callable[[Any], T], threads: int | None) -> Iterator[T]:
     """``map`` with threads that keeps the order and never holds more than a few items."""
     count = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(count) as pool:
-        waiting: deque[Future[VerifiedBatch]] = deque()
+        waiting: deque[Future[T]] = deque()
         for item in items:
             waiting.append(pool.submit(work, item))
             if len(waiting) > count:
@@ -225,4 +230,4 @@ def _in_order(items: Iterable[Any], work: Callable[[Any], VerifiedBatch], thread
             yield waiting.popleft().result()
 
 
-__all__ = ["Shard", "ShardResult", "plan_shards", "verified_batches", "verify_shard"]
+__all__ = ["Shard", "ShardResult", "plan_shards", "verified_batches", "verify_shard", "worked_batches"]

@@ -172,6 +172,19 @@ class Verifier:
         quarantined.sort(key=lambda q: q.line)
         return VerifiedBatch(rows, quarantined, batch.scanned, batch.received)
 
+    def replay_scores(self, batch: RecordBatch) -> tuple[Ints, np.ndarray]:
+        """(score of each game as replayed, whether its log is legal and the claimed board and best combo come out).
+
+        What cannot be replayed under this verifier's rules and challenges has False.  Nothing is judged.
+        """
+        result = BatchResult.empty(len(batch))
+        text = {name: arrow_text(batch.texts[name]).dictionary_encode() for name in ("game", "mode", "rules", "challenge")}
+        codes, combinations = self._combine(batch, text)
+        self._replay(batch, result, codes, combinations)
+        replayed = np.array([c.deal is not None for c in combinations], np.bool_)[codes]
+        legal = replayed & (result.status == END) & (result.board == BOARD_EQUAL)
+        return result.score, legal & (result.best_combo == batch.numbers["best_combo"])
+
     def _anonymise(self, batch: RecordBatch) -> None:
         if not self.anonymised or not len(batch):
             return
