@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import engine
@@ -43,14 +43,28 @@ class _Files(Mapping[tuple[str, str], Rules]):
 
 @dataclass(frozen=True)
 class Rulebook:
-    """Rules by (game, version), in the order of versions; ``hashes`` are SHA-256 of the files as read."""
+    """Rules by (game, version), in the order of versions; ``hashes`` are SHA-256 of the files as read, ``paths`` the files."""
 
     rules: Mapping[tuple[str, str], Rules]
     hashes: dict[tuple[str, str], str]
+    paths: Mapping[tuple[str, str], Path] = field(default_factory=dict)
 
     def find(self, game: str, version: str) -> Rules | None:
         """The rules of one version, or None when no file describes it (reason ``unknown_rules``)."""
         return self.rules.get((game, version))
+
+    def text(self, game: str, version: str) -> bytes | None:
+        """The rules file of one version as it was when it was read, or None when no file describes it.
+
+        Raises ReferenceDataError for a file that is another one by now.
+        """
+        path = self.paths.get((game, version))
+        if path is None:
+            return None
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != self.hashes[game, version]:
+            raise ReferenceDataError(f"{path}: the rules file was changed since it was read, start again")
+        return data
 
     def versions(self, game: str) -> list[str]:
         """The versions known of a game, oldest first."""
@@ -79,7 +93,7 @@ def load_rulebook(folder: Path | None = None, lazy: bool = False) -> Rulebook:
     rules = _Files(paths)
     if not lazy:
         list(rules.values())
-    return Rulebook(rules, {key: _hash(path) for key, path in paths.items()})
+    return Rulebook(rules, {key: _hash(path) for key, path in paths.items()}, paths)
 
 
 def _hash(path: Path) -> str:
