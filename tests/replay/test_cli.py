@@ -35,7 +35,10 @@ from tests.replay.night_support import (
     write_players,
 )  # fmt: skip
 
-COMMANDS = ["demo", "doctor", "flags", "game", "nightly", "rebuild", "simulate", "standings", "verify"]
+COMMANDS = [
+    "calibrate", "check-bundle", "dashboard", "demo", "doctor", "flags", "game", "nightly", "rebuild", "review", "simulate",
+    "standings", "verify",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
