@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from hashlib import sha256
 
 Row = Mapping[str, object]
 
@@ -55,9 +56,18 @@ def standings(
     tiers: Sequence[tuple[str, int]],
     as_of: date | None,
     ai_in_percentile: bool = True,
+    landed: date | None = None,
+    reviews: Mapping[int, str] | None = None,
+    through: int = 0,
 ) -> dict[str, list[tuple[object, ...]]]:
-    """Every mart, by name."""
-    games = eligible_games(rows, set(removed), anonymised or {})
+    """Every mart, by name.
+
+    ``reviews`` says by a row's place in ``rows`` what people decided about it in the end, ``upheld`` or ``cleared``, with all that
+    speaks against the row now in view; ``through`` is the newest decision's id.
+    """
+    states = reviews or {}
+    gone = set(removed)
+    games = eligible_games(rows, gone, anonymised or {}, states)
     players = resolve_players(games)
     bests = daily_bests(games)
     return {
@@ -82,21 +92,41 @@ def standings(
         "leaderboard": leaderboards(bests, players),
         "weekly_digest": weekly_digest(bests, players, as_of),
         "challenge_status": challenge_status(games, bests, players, as_of),
-        "publication": publication(rows, games, as_of, ai_in_percentile),
+        "flagged_games": flagged_games(rows, gone, anonymised or {}, states, landed),
+        "publication": publication(rows, games, as_of, ai_in_percentile, states, through),
     }
 
 
-def eligible_games(rows: Sequence[Row], removed: set[str], anonymised: Mapping[str, str]) -> list[Game]:
+def eligible_games(
+    rows: Sequence[Row], removed: set[str], anonymised: Mapping[str, str], reviews: Mapping[int, str]
+) -> list[Game]:
     """Counted rows of players in play, under the ids that stand now."""
     games = []
-    for row in rows:
-        player = str(row["player_id"])
-        while player in anonymised:
-            player = anonymised[player]
-        if row["counted"] and player not in removed and row["player_id"] not in removed:
+    for place, row in enumerate(rows):
+        if is_counted(row, reviews.get(place)) and is_in_play(row, removed, anonymised):
             fields = {name: row[name] for name in Game.__dataclass_fields__}
-            games.append(Game(**{**fields, "player_id": player}))  # type: ignore[arg-type]
+            games.append(Game(**{**fields, "player_id": id_of_now(row, anonymised)}))  # type: ignore[arg-type]
     return games
+
+
+def is_counted(row: Row, state: str | None) -> bool:
+    """A person's word goes before the night's, but no copy, no other mode and no unbelievable score ever counts."""
+    if state == "upheld":
+        return False
+    if state == "cleared" and row["verdict"] == "flagged":
+        return int(str(row["attempt_key"])) % 2 == 1 and 0 <= int(str(row["score"])) <= 10**12
+    return bool(row["counted"])
+
+
+def id_of_now(row: Row, anonymised: Mapping[str, str]) -> str:
+    player = str(row["player_id"])
+    while player in anonymised:
+        player = anonymised[player]
+    return player
+
+
+def is_in_play(row: Row, removed: set[str], anonymised: Mapping[str, str]) -> bool:
+    return id_of_now(row, anonymised) not in removed and row["player_id"] not in removed
 
 
 def resolve_players(games: Sequence[Game]) -> dict[str, tuple[str | None, str]]:
@@ -245,12 +275,50 @@ def challenge_status(
     return rows
 
 
+def flagged_games(
+    rows: Sequence[Row], removed: set[str], anonymised: Mapping[str, str], reviews: Mapping[int, str], landed: date | None
+) -> list[tuple[object, ...]]:
+    """What is flagged, or verified with suspicions; None for what these rows do not have."""
+    found: list[tuple[object, ...]] = []
+    for place, row in enumerate(rows):
+        signs = row["suspicions"]
+        assert isinstance(signs, list)
+        if row["verdict"] != "flagged" and not (row["verdict"] == "verified" and signs):
+            continue
+        counted = is_counted(row, reviews.get(place)) and is_in_play(row, removed, anonymised)
+        names = ("game_id", "game", "mode", "rules", "challenge")
+        found.append(
+            (landed, row["source_file"], row["source_line"], subject(row), *(row[name] for name in names))
+            + (id_of_now(row, anonymised), row["player_kind"], row["nation"], row["attempt"], None, None, None)
+            + (row["finished_at"], row["uploaded_at"], row["score"], row["best_combo"], None, None, None, row["verdict"])
+            + (row["reason_codes"], row["reasons"], signs, None, row["attempt_key"], counted)
+        )
+    return found
+
+
+def subject(row: Row) -> str:
+    """The key of an upload: SHA-256 over its numbers and its texts, each text with its length in bytes before it."""
+    numbers = [row["attempt"], row["log_hash_high"], row["log_hash_low"], row["score"], row["best_combo"]]
+    parts = " ".join([*(str(number) for number in numbers), "-", "-"]).encode()
+    for name in ("game", "challenge", "game_id", "player_id", "mode", "rules", "final_board"):
+        text = by_bytes(str(row[name]))
+        parts += b" " + str(len(text)).encode() + b":" + text
+    return sha256(parts).hexdigest()
+
+
 def publication(
-    rows: Sequence[Row], games: Sequence[Game], as_of: date | None, ai_in_percentile: bool
+    rows: Sequence[Row],
+    games: Sequence[Game],
+    as_of: date | None,
+    ai_in_percentile: bool,
+    reviews: Mapping[int, str],
+    through: int,
 ) -> list[tuple[object, ...]]:
     verdicts: dict[str, int] = defaultdict(int)
     for row in rows:
         verdicts[str(row["verdict"])] += 1
     counted = sum(bool(row["counted"]) for row in rows)
     versions = sorted({game.rules for game in games})
-    return [(as_of, len(rows), dict(sorted(verdicts.items())), counted, len(games), versions, ai_in_percentile)]
+    states = list(reviews.values())
+    reviewed = (through, states.count("upheld"), states.count("cleared"))
+    return [(as_of, len(rows), dict(sorted(verdicts.items())), counted, len(games), versions, ai_in_percentile, *reviewed)]
