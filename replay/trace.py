@@ -11,6 +11,7 @@ from engine.outcome import Outcome
 from replay.errors import UsageError
 from replay.games import GameKind, kind_of
 from replay.games.drawing import TraceRow
+from replay.i18n import ENGLISH, Language
 from replay.record import Record
 from replay.verdict import Verdict, log_bytes, uncounted
 from replay.words import words
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 class Dispute:
     """One game with everything that is shown of it; ``rules`` or ``challenge`` is None when it is not known (nothing to replay).
 
-    ``verdict`` is the final one and may hold reasons that only other games gave.
+    ``verdict`` is the final one and may hold reasons that only other games gave.  ``language`` is that of all its texts.
     """
 
     record: Record
     verdict: Verdict
     rules: Rules | None
     challenge: Challenge | None
+    language: Language = ENGLISH
 
     @cached_property
     def kind(self) -> GameKind[Any, Any] | None:
@@ -48,7 +50,7 @@ class Dispute:
         )
         why = uncounted(self.record, self.challenge)
         verdict = replace(self.verdict, reasons=reasons, uncounted=why, mode=self.record.mode, game=self.record.game)
-        return words(verdict, self.rules, self.record)
+        return words(verdict, self.rules, self.record, self.language)
 
     @property
     def wrong_move(self) -> int | None:
@@ -94,7 +96,7 @@ class Dispute:
     def start(self) -> TraceRow | None:
         """The state before the first move, as row 0."""
         game = self.new_game()
-        return None if game is None or self.kind is None else self.kind.start_row(game)
+        return None if game is None or self.kind is None else self.kind.start_row(game, self.language)
 
     def rows(self, first: int = 1, last: int | None = None) -> Iterator[TraceRow]:
         """The moves ``first`` to ``last`` (counted from 1, both included), one at a time; an illegal one is the last row.
@@ -110,7 +112,7 @@ class Dispute:
         if game is None or self.kind is None:
             return
         wrong = self.wrong_move
-        for row in self.kind.rows(game, first, last):
+        for row in self.kind.rows(game, first, last, self.language):
             if wrong is not None and row.number == wrong + 1:
                 row, wrong = replace(row, wrong=True), None
             yield row

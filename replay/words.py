@@ -1,57 +1,32 @@
-"""A verdict in words: plain sentences that a support person can repeat to the player.
+"""A verdict in words: plain sentences that a support person can repeat to the player, in the player's language (``i18n``).
 
 They say what was uploaded, what the replay found and from which move on the two part; they accuse nobody of anything.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.outcome import Fault
 from replay.games import NAMES, GameKind, kind_of
-from replay.games.kind import EMPTY, Difference
+from replay.harmless import SHOWN_TEXT, visible
+from replay.i18n import ENGLISH, N_, Language
+from replay.reason_words import FAULT_WORDS, IMPOSSIBLE_WORDS, REASON_WORDS, SHOWN_CELLS, Told, fault_words
 from replay.record import Record
-from replay.verdict import NUMBER_CLAIMS, Reason, Verdict, time_text
+from replay.verdict import NUMBER_CLAIMS, Verdict
 
 if TYPE_CHECKING:
     from replay.games.kind import Rules
 
-# Longer texts of an upload are cut where they are shown to people; JSON keeps them whole.
-SHOWN_TEXT = 80
-SHOWN_CELLS = 6
 
-
-def visible(text: str, limit: int = SHOWN_TEXT) -> str:
-    """An uploaded text made harmless to look at: control, format and direction marks as escapes, at most ``limit`` characters."""
-    shown = "".join(char if char == " " or unicodedata.category(char)[0] not in "CZ" else _escape(char) for char in text[:limit])
-    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in shown):
-        # Letters that run from right to left are nobody's trick, but must not turn the sentence around them.
-        shown = f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"
-    return shown if len(text) <= limit else shown + "..."
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
-
-
-@dataclass(frozen=True)
-class _Told:
-    """What the words are about; rules and record add details where they are known."""
-
-    verdict: Verdict
-    rules: Rules | None
-    record: Record | None
-
-
-def words(verdict: Verdict, rules: Rules | None = None, record: Record | None = None) -> list[str]:
+def words(
+    verdict: Verdict, rules: Rules | None = None, record: Record | None = None, language: Language = ENGLISH
+) -> list[str]:
     """The verdict in plain sentences to repeat to the player: what was uploaded, what the replay found, where they part.
 
     ``rules`` adds which cells of the board differ, ``record`` how long the game took.  Raises KeyError for a code without words.
     """
-    told = _Told(verdict, rules, record)
+    told = Told(verdict, rules, record, language)
     out = VERDICT_WORDS[verdict.verdict](told)
     for reason in verdict.reasons:
         out += REASON_WORDS[reason.code](reason, told)
@@ -62,253 +37,210 @@ def words(verdict: Verdict, rules: Rules | None = None, record: Record | None = 
     return out
 
 
-def _verified_words(told: _Told) -> list[str]:
-    found = told.verdict.replayed or told.verdict.claimed
+def _verified_words(told: Told) -> list[str]:
+    at = told.verdict.replayed or told.verdict.claimed
+    say, ngettext, claimed = told.say, told.language.ngettext, told.verdict.claimed
+    numbers = {"score": say(at["score"]), "best_combo": say(at["best_combo"])}
     # Only what was claimed: a level or a number of lines that nobody uploaded is nothing to confirm.
-    claimed = told.verdict.claimed
-    more = f", the level {_say(found['level'])}" if claimed.get("level") is not None else ""
-    more += f", {_say(found['lines'])} cleared lines" if claimed.get("lines") is not None else ""
-    out = [
-        f"The game comes out as it was uploaded: {_moves(found['moves'])} give the score {_say(found['score'])}, the best combo "
-        f"{_say(found['best_combo'])}{more} and the same final board."
-    ]
-    return [*out, *(_uncounted_words(told.verdict) or [f"It counts for the challenge {_say(told.verdict.challenge)}."])]
+    numbers |= {name: say(at[name]) for name in ("level", "lines") if claimed.get(name) is not None}
+    if "level" in numbers and "lines" in numbers:
+        first = ngettext(
+            "The game comes out as it was uploaded: {count} move give the score {score}, the best combo {best_combo}, the level "
+            "{level}, {lines} cleared lines and the same final board.",
+            "The game comes out as it was uploaded: {count} moves give the score {score}, the best combo {best_combo}, the level "
+            "{level}, {lines} cleared lines and the same final board.", at["moves"], **numbers,
+        )  # fmt: skip
+    elif "level" in numbers:
+        first = ngettext(
+            "The game comes out as it was uploaded: {count} move give the score {score}, the best combo {best_combo}, the level "
+            "{level} and the same final board.",
+            "The game comes out as it was uploaded: {count} moves give the score {score}, the best combo {best_combo}, the level "
+            "{level} and the same final board.", at["moves"], **numbers,
+        )  # fmt: skip
+    elif "lines" in numbers:
+        first = ngettext(
+            "The game comes out as it was uploaded: {count} move give the score {score}, the best combo {best_combo}, {lines} "
+            "cleared lines and the same final board.",
+            "The game comes out as it was uploaded: {count} moves give the score {score}, the best combo {best_combo}, {lines} "
+            "cleared lines and the same final board.", at["moves"], **numbers,
+        )  # fmt: skip
+    else:
+        first = ngettext(
+            "The game comes out as it was uploaded: {count} move give the score {score}, the best combo {best_combo} and the "
+            "same final board.",
+            "The game comes out as it was uploaded: {count} moves give the score {score}, the best combo {best_combo} and the "
+            "same final board.", at["moves"], **numbers,
+        )  # fmt: skip
+    counts = told.language.gettext("It counts for the challenge {challenge}.", challenge=say(told.verdict.challenge))
+    return [first, *(_uncounted_words(told) or [counts])]
 
 
-def _uncounted_words(verdict: Verdict) -> list[str]:
-    why = [UNCOUNTED_WORDS[code](verdict) for code in verdict.uncounted]
+def _uncounted_words(told: Told) -> list[str]:
+    why = [UNCOUNTED_WORDS[code](told) for code in told.verdict.uncounted]
     if not why:
         return []
-    return [f"It is checked like every game but does not count in the standings in any case, because {' and '.join(why)}."]
+    because, *more = why
+    for other in more:
+        # Clauses after "because", whole ones: the catalogues give each the form that it has there.
+        because = told.language.gettext("{clause} and {another}", clause=because, another=other)
+    return [told.language.gettext(
+        "It is checked like every game but does not count in the standings in any case, because {clause}.", clause=because
+    )]  # fmt: skip
 
 
-def _flagged_words(told: _Told) -> list[str]:
-    reasons = told.verdict.reasons
-    follows = "the reason that follows" if len(reasons) == 1 else f"the {len(reasons)} reasons that follow"
-    held = "is held back and does not count unless a review clears it" if not told.verdict.uncounted else "could not be confirmed"
-    out = [f"The game {held}, for {follows}.", *_uncounted_words(told.verdict)]
+def _flagged_words(told: Told) -> list[str]:
+    reasons, ngettext = told.verdict.reasons, told.language.ngettext
+    if told.verdict.uncounted:
+        first = ngettext(
+            "The game could not be confirmed, for the reason that follows.",
+            "The game could not be confirmed, for the {count} reasons that follow.", len(reasons),
+        )  # fmt: skip
+    else:
+        first = ngettext(
+            "The game is held back and does not count unless a review clears it, for the reason that follows.",
+            "The game is held back and does not count unless a review clears it, for the {count} reasons that follow.",
+            len(reasons),
+        )
+    out = [first, *_uncounted_words(told)]
     codes = {reason.code for reason in reasons}
     if told.verdict.replayed and not codes & {*NUMBER_CLAIMS.values(), "board_mismatch", "illegal_move"}:
-        out.append("Its moves themselves come out as uploaded: score, best combo and final board are right.")
+        out.append(told.language.gettext(
+            "Its moves themselves come out as uploaded: score, best combo and final board are right."
+        ))  # fmt: skip
     return out
 
 
-UNCOUNTED_WORDS: dict[str, Callable[[Verdict], str]] = {
-    "mode": lambda v: f"it is a {_say(v.mode)} game and not one of the challenge's own mode" if v.mode
-    else "it was not played in the challenge's own mode",
-    "rules": lambda v: f"it was played under rules {_say(v.rules)}, which are not the challenge's own",
-    "undated": lambda v: f"its challenge, {_say(v.challenge)}, is not that of a day",
-}  # fmt: skip
+# The modes of the block puzzle as its published rules call them; other games' modes are shown as they are written.
+MODE_NAMES = {"daily": N_("daily"), "training": N_("training"), "arena": N_("arena")}
 
-VERDICT_WORDS: dict[str, Callable[[_Told], list[str]]] = {
+
+def _mode_words(told: Told) -> str:
+    if not told.verdict.mode:
+        return told.language.gettext("it was not played in the challenge's own mode")
+    named = MODE_NAMES.get(told.verdict.mode) if told.verdict.game == "blocks" else None
+    mode = told.say(told.verdict.mode) if named is None else told.language.gettext(named)
+    return told.language.gettext("it is a {mode} game and not one of the challenge's own mode", mode=mode)
+
+
+UNCOUNTED_WORDS: dict[str, Callable[[Told], str]] = {
+    "mode": _mode_words,
+    "rules": lambda told: told.language.gettext(
+        "it was played under rules {rules}, which are not the challenge's own", rules=told.say(told.verdict.rules)
+    ),
+    "undated": lambda told: told.language.gettext(
+        "its challenge, {challenge}, is not that of a day", challenge=told.say(told.verdict.challenge)
+    ),
+}
+
+
+def _copy_words(told: Told) -> list[str]:
+    if not told.verdict.copy_of:
+        return [told.language.gettext(
+            "This is the same game uploaded again: an earlier upload came first and stands for both. Nothing is wrong with that, "
+            "it is only not counted twice."
+        )]  # fmt: skip
+    return [told.language.gettext(
+        "This is the same game uploaded again: {game} came first and stands for both. Nothing is wrong with that, it is only not "
+        "counted twice.", game=told.say(told.verdict.copy_of),
+    )]  # fmt: skip
+
+
+def _withheld_words(told: Told) -> list[str]:
+    """Of a game whose app version is under suspicion, not the player."""
+    if told.record is None:
+        return [told.language.gettext(
+            "The game is held back while we check the version of the app, because unusually many games of it did not come out as "
+            "they were uploaded. That is more likely a fault of the app or of the rules than of the player, whose standing stays "
+            "as it was."
+        )]  # fmt: skip
+    return [told.language.gettext(
+        "The game is held back while we check the app version {version} ({platform}), because unusually many games of it did not "
+        "come out as they were uploaded. That is more likely a fault of the app or of the rules than of the player, whose "
+        "standing stays as it was.", version=told.say(told.record.app_version), platform=told.say(told.record.platform),
+    )]  # fmt: skip
+
+
+VERDICT_WORDS: dict[str, Callable[[Told], list[str]]] = {
     "verified": _verified_words,
     "flagged": _flagged_words,
-    "copy": lambda told: [
-        f"This is the same game uploaded again: {_say(told.verdict.copy_of or 'an earlier upload')} came first and stands for "
-        "both. Nothing is wrong with that, it is only not counted twice."
+    "copy": _copy_words,
+    "withheld": _withheld_words,
+    "quarantined": lambda told: [
+        told.language.gettext("The game could not be judged and is set aside; nothing is held against the player.")
     ],
-    "quarantined": lambda told: ["The game could not be judged and is set aside; nothing is held against the player."],
 }
 
 
-def _say(value: object) -> str:
-    """A number with thousands marked, any other value as harmless text."""
-    return f"{value:,}" if type(value) is int else visible(str(value))
+# --- Evidence and suspicions ---------------------------------------------------------------------------------------------
 
 
-def _moves(count: int) -> str:
-    return "1 move" if count == 1 else f"{count:,} moves"
-
-
-def _at(move: int | None, token: str | None) -> str:
-    """A move as people count it, with its token: ``move 17 (2c5)``."""
-    if move is None:
-        return "the log"
-    return f"move {move + 1:,}" + (f" ({visible(token)})" if token else "")
-
-
-def _capital(text: str) -> str:
-    # str.capitalize() would also change the case of a token.
-    return text[:1].upper() + text[1:]
-
-
-def _mismatch(what: str) -> Callable[[Reason, _Told], list[str]]:
-    def say(reason: Reason, told: _Told) -> list[str]:
-        if reason.move is None:
-            part = "No moves were uploaded that could have led there."
-        else:
-            part = f"From {_at(reason.move, reason.token)} on the two cannot agree."
-        return [f"The {what} that was uploaded is {_say(reason.claimed)}; replaying the moves gives {_say(reason.found)}. {part}"]
-
-    return say
-
-
-def _board_words(reason: Reason, told: _Told) -> list[str]:
-    claimed = str(reason.claimed)
-    after = "before any move" if reason.move is None else f"after the last one, {_at(reason.move, reason.token)}"
-    if told.rules is None or told.verdict.game not in NAMES:
-        return [f"The final board that was uploaded is {_say(claimed)}; in the replay it is {_say(reason.found)} {after}."]
-    cells = kind_of(told.verdict.game).differing_cells(claimed, str(reason.found), told.rules, told.verdict.mode)
-    if cells is None:
-        return [f"The final board that was uploaded, {_say(claimed)}, cannot be read as a board of this game."]
-    out = [f"The final board that was uploaded is not the one that the replay has {after}."]
-    for text, names in _differences(cells):
-        if names:
-            more = f" and {len(names) - SHOWN_CELLS} more" if len(names) > SHOWN_CELLS else ""
-            out.append(f"{'Cell' if len(names) == 1 else 'Cells'} {text}: {', '.join(names[:SHOWN_CELLS])}{more}.")
-    return out
-
-
-def _differences(cells: list[Difference]) -> list[tuple[str, list[str]]]:
-    """Differing cells in groups of one kind: (what is different, the cells' names)."""
-    both = [cell for cell in cells if EMPTY not in (cell.claimed, cell.replayed)]
-    return [
-        ("filled in the upload, empty in the replay", [cell.name for cell in cells if cell.replayed == EMPTY]),
-        ("empty in the upload, filled in the replay", [cell.name for cell in cells if cell.claimed == EMPTY]),
-        (
-            "filled with something else in the upload than in the replay",
-            [f"{cell.name} ({cell.claimed}, not {cell.replayed})" for cell in both],
-        ),
-    ]
-
-
-FAULT_WORDS = {
-    "bad_token": "cannot be read: it is not how a move is written",
-    "no_such_slot": "plays from a place in the hand that does not exist",
-    "outside_board": "puts a piece partly outside the board",
-    "overlap": "puts a piece onto cells that are already filled",
-    "continue_not_allowed": "continues the game where that is not allowed",
-    "after_end": "comes after the game was over",
-    "deal_exhausted": "needs a piece that the challenge does not list",
-    "hold_twice": "holds a piece for the second time before one has landed",
-    "no_such_mode": "belongs to a mode that this game does not have",
-}
-
-
-def fault_words(fault: Fault, token: str | None, game: str = "") -> str:
-    """One sentence on a move that could not be played, with the engine's detail where that says more."""
-    own = kind_of(game).fault_words if game in NAMES else {}
-    plain = own.get(fault.kind, FAULT_WORDS[fault.kind])
-    _, same, detail = fault.text.partition(f"{token!r} ")
-    # Of what is no token at all the engine says the same in fewer words.
-    if same and detail != "is no token of the notation":
-        plain = f"cannot be played: it {visible(detail, 160)}"
-    return f"{_capital(_at(fault.move, token))} {plain}."
-
-
-def _illegal_words(reason: Reason, told: _Told) -> list[str]:
-    kind, _, text = str(reason.found).partition(": ")
-    if kind == "no_such_mode":
-        mode = f"{_say(told.verdict.mode)}, which does not exist" if told.verdict.mode else "that has no name"
-        return [f"The game was uploaded as one of a mode {mode}, so nothing of it could be replayed."]
-    written = None if reason.claimed is None else str(reason.claimed)
-    out = [fault_words(Fault(kind, reason.move or 0, text), written, told.verdict.game)]
-    score = (told.verdict.replayed or {}).get("score")
-    if score is not None:
-        out.append(f"Before it the replay stands at a score of {_say(score)}; what was uploaded as the result was not compared.")
-    return out
-
-
-def _impossible_words(reason: Reason, told: _Told) -> list[str]:
-    names = {"score": "score", "best_combo": "best combo", "level": "level", "lines": "number of lines"}
-    out = []
-    for bound in str(reason.found).split("; "):
-        what, limit = bound.split(" ", 1)
-        claim = told.verdict.claimed.get(what, reason.claimed)
-        out.append(f"A {names[what]} of {_say(claim)} is not possible with this many moves: it is {limit}.")
-    return out
-
-
-def _clock(text: str) -> str:
-    """RFC 3339 times within a text as people write them."""
-    return text.replace(".000Z", "Z").replace("T", " ").replace("Z", " UTC")
-
-
-def _day_words(reason: Reason, told: _Told) -> list[str]:
-    out = []
-    for number, bound in enumerate(str(reason.found).split("; ")):
-        what, limit = bound.split(" ", 1)
-        # Only the first of two times stands in the reason; the record has the other.
-        claim = str(reason.claimed) if number == 0 else time_text(told.record.uploaded_at) if told.record else "too late"
-        if what == "started_at":
-            out.append(f"The game was started at {_clock(claim)}; this challenge can be started {_clock(limit)}.")
-        else:
-            out.append(f"The game was uploaded at {_clock(claim)}; an upload for this challenge counts {_clock(limit)}.")
-    return out
-
-
-REASON_WORDS: dict[str, Callable[[Reason, _Told], list[str]]] = {
-    "score_mismatch": _mismatch("score"),
-    "combo_mismatch": _mismatch("best combo"),
-    "board_mismatch": _board_words,
-    "level_mismatch": _mismatch("level"),
-    "lines_mismatch": _mismatch("number of lines"),
-    "illegal_move": _illegal_words,
-    "impossible_score": _impossible_words,
-    "unknown_rules": lambda reason, told: [
-        f"The game names rules {_say(reason.claimed)}, which are not known here ({_say(reason.found)}), so it was not replayed."
-    ],
-    "unknown_challenge": lambda reason, told: [
-        f"The game names the challenge {_say(reason.claimed)}, which is not known here, so it was not replayed."
-    ],
-    "attempt_limit": lambda reason, told: [
-        f"The game was uploaded as attempt {_say(reason.claimed)}; in a daily challenge the {_say(reason.found)}."
-    ],
-    "duplicate_attempt": lambda reason, told: [
-        f"This attempt was uploaded as more than one game: {visible(str(reason.found), 160)}. The one that was uploaded first "
-        "stands."
-    ],
-    "outside_challenge_day": _day_words,
-    "conflicting_upload": lambda reason, told: [
-        f"The game id does not name one game: {visible(str(reason.found), 160)}. Only the first upload of one player can "
-        "stand, and none when they come from different players."
-    ],
-    "truncated_log": lambda reason, told: [
-        f"The log ends after {_moves(reason.found if isinstance(reason.found, int) else 0)}, and the game was not over; with one "
-        "more legal move it gives exactly what was uploaded, so the last move seems to be missing from the upload."
-    ],
-    "challenge": lambda reason, told: [
-        (f"{_capital(_at(reason.move, reason.token))} cannot be played because " if reason.move is not None else "")
-        + f"the challenge cannot be played as it is listed: {visible(str(reason.found), 160)}."
-    ],
-}  # fmt: skip
-
-
-def _evidence_words(key: str, value: Any, told: _Told) -> list[str]:
+def _evidence_words(key: str, value: Any, told: Told) -> list[str]:
+    gettext = told.language.gettext
     if key == "rules_that_agree":
-        return [
-            f"Under rules {' or '.join(map(_say, value))} the same moves give exactly what was uploaded, so the app may have "
-            f"named the wrong version; the game is judged by the rules that it names, {_say(told.verdict.rules)}."
-        ]
+        return [gettext(
+            "Under rules {versions} the same moves give exactly what was uploaded, so the app may have named the wrong version; "
+            "the game is judged by the rules that it names, {rules}.", versions=told.language.either(map(told.say, value)),
+            rules=told.say(told.verdict.rules),
+        )]  # fmt: skip
     if key == "missing_moves":
-        return [f"The missing move can be {' or '.join(map(_say, value))}."]
-    if key == "copied_log":
-        # Told with the suspicion of that name.
+        return [gettext("The missing move can be {moves}.", moves=told.language.either(map(told.say, value)))]
+    # A copied log is told with the suspicion of that name; a note that nobody has words for stays in English.
+    if key == "copied_log" or not told.language.is_english:
         return []
-    return [f"Noted beside it, {_say(key).replace('_', ' ')}: {_say(value)}."]
+    return [f"Noted beside it, {told.say(key).replace('_', ' ')}: {told.say(value)}."]
 
 
-def _copied_words(told: _Told) -> list[str]:
-    known = (told.verdict.evidence or {}).get("copied_log") or {}
-    first = f", as game {_say(known['first_game'])}" if "first_game" in known else ""
-    shared = f"; {_say(known['players'])} players have uploaded it by now" if "players" in known else ""
-    return [
-        f"Another player uploaded the same long list of moves earlier{first}{shared}. That alone stops no game from counting."
-    ]
+def _copied_words(told: Told) -> list[str]:
+    gettext, known = told.language.gettext, (told.verdict.evidence or {}).get("copied_log") or {}
+    shown = {name: told.say(known[name]) for name in ("first_game", "players") if name in known}
+    if set(shown) == {"first_game", "players"}:
+        # Always two players or more.
+        return [gettext(
+            "Another player uploaded the same long list of moves earlier, as game {first_game}; {players} players have uploaded "
+            "it by now. That alone stops no game from counting.", **shown,
+        )]  # fmt: skip
+    if "first_game" in shown:
+        return [gettext(
+            "Another player uploaded the same long list of moves earlier, as game {first_game}. That alone stops no game from "
+            "counting.", **shown,
+        )]  # fmt: skip
+    if "players" in shown:
+        return [gettext(
+            "Another player uploaded the same long list of moves earlier; {players} players have uploaded it by now. That alone "
+            "stops no game from counting.", **shown,
+        )]  # fmt: skip
+    return [gettext(
+        "Another player uploaded the same long list of moves earlier. That alone stops no game from counting."
+    )]  # fmt: skip
 
 
-def _pace_words(told: _Told) -> list[str]:
-    moves = _moves(told.verdict.claimed["moves"])
+def _pace_words(told: Told) -> list[str]:
+    moves, ngettext = told.verdict.claimed["moves"], told.language.ngettext
     if told.record is None:
-        return [f"The {moves} were played faster than people usually play. That alone stops no game from counting."]
-    seconds = (told.record.finished_at - told.record.started_at) / 1_000_000
-    return [f"{moves} in {seconds:,.1f} seconds are faster than people usually play. That alone stops no game from counting."]
+        return [ngettext(
+            "The {count} move were played faster than people usually play. That alone stops no game from counting.",
+            "The {count} moves were played faster than people usually play. That alone stops no game from counting.", moves,
+        )]  # fmt: skip
+    seconds = told.language.decimal(f"{(told.record.finished_at - told.record.started_at) / 1_000_000:,.1f}")
+    return [ngettext(
+        "{count} move in {seconds} seconds are faster than people usually play. That alone stops no game from counting.",
+        "{count} moves in {seconds} seconds are faster than people usually play. That alone stops no game from counting.", moves,
+        seconds=seconds,
+    )]  # fmt: skip
 
 
-SUSPICION_WORDS: dict[str, Callable[[_Told], list[str]]] = {
+def _unfinished_words(told: Told) -> list[str]:
+    kind = kind_of(told.verdict.game) if told.verdict.game in NAMES else GameKind
+    return [told.language.gettext(kind.unfinished_words)]
+
+
+SUSPICION_WORDS: dict[str, Callable[[Told], list[str]]] = {
     "copied_log": _copied_words,
     "superhuman_pace": _pace_words,
-    "unfinished": lambda told: [
-        kind_of(told.verdict.game).unfinished_words if told.verdict.game in NAMES else GameKind.unfinished_words
-    ],
+    "unfinished": _unfinished_words,
 }
+
+__all__ = [
+    "FAULT_WORDS", "IMPOSSIBLE_WORDS", "MODE_NAMES", "REASON_WORDS", "SHOWN_CELLS", "SHOWN_TEXT", "SUSPICION_WORDS",
+    "UNCOUNTED_WORDS", "VERDICT_WORDS", "fault_words", "visible", "words",
+]  # fmt: skip

@@ -15,8 +15,10 @@ from replay.errors import InputError, MalformedRecord, UsageError
 
 if TYPE_CHECKING:
     from replay.challenges import ChallengeTable
+    from replay.i18n import Language
     from replay.record import Record
     from replay.rulebook import Rulebook
+    from replay.trace import Dispute
     from replay.verdict import Verdict
 
 
@@ -34,11 +36,15 @@ def game(
         str | None, typer.Option("--pick", help="Game id, for a file that holds several games.", show_default=False)
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page here.", show_default=False)] = None,
+    bundle: Annotated[
+        Path | None, typer.Option("--bundle", help="Write a file that proves the verdict elsewhere here.", show_default=False)
+    ] = None,
     first: Annotated[int | None, typer.Option("--from", help="First move to show, from 1.", show_default=False)] = None,
     last: Annotated[int | None, typer.Option("--to", help="Last move to show.", show_default=False)] = None,
     challenges: common.ChallengesOption = None,
     rules: common.RulesOption = None,
     players: common.PlayersOption = None,
+    lang: Annotated[str, typer.Option("--lang", envvar="REPLAY_LANG", help="Language of the words: en, it or de.")] = "en",
     as_json: common.JsonOption = False,
 ) -> None:
     """Replay one game and say what came out, in words for the player and move by move.
@@ -46,21 +52,25 @@ def game(
     Exit code 0 when the game stands, 1 when it is flagged, 2 when it cannot be read.
     """
     from replay.challenges import load_challenges
+    from replay.i18n import language
+    from replay.published import new_id
     from replay.rulebook import load_rulebook
     from replay.trace import Dispute
 
+    spoken = language(lang)
     rulebook = load_rulebook(rules, lazy=True)
     table = load_challenges(challenges, rulebook, lazy=True)
-    record, verdict, note = _find(which, lake, pick, rulebook, table)
-    record = replace(record, player_id=_new_id(record.player_id, players))
-    dispute = Dispute(record, verdict, rulebook.find(record.game, record.rules), table.find(record.game, record.challenge))
+    record, verdict, note, source = _find(which, lake, pick, rulebook, table, spoken)
+    record = replace(record, player_id=new_id(record.player_id, players))
+    known = rulebook.find(record.game, record.rules)
+    dispute = Dispute(record, verdict, known, table.find(record.game, record.challenge), spoken)
     if html is not None:
-        from replay.dispute import render_html
+        from replay.game_page import render_html
 
-        try:
-            html.write_text(render_html(dispute, first, last), "utf-8")
-        except OSError as error:
-            raise UsageError(f"{html}: cannot be written ({error.strerror})") from error
+        _write(html, render_html(dispute, first, last).encode("utf-8"))
+        note.append(spoken.gettext("Wrote {file}", file=str(html)))
+    if bundle is not None:
+        note += _write_bundle(bundle, dispute, rulebook, source)
     if as_json:
         common.print_json(verdict.as_json())
     else:
@@ -70,35 +80,45 @@ def game(
         render_terminal(dispute, out, first, last)
         for line in note:
             out.print(line, soft_wrap=True)
-        if html is not None:
-            out.print(f"Wrote {html}", soft_wrap=True)
     raise typer.Exit({"flagged": 1, "quarantined": 2}.get(verdict.verdict, 0))
 
 
-def _new_id(player_id: str, players: Path | None) -> str:
-    """The id that stands for an anonymised player's, who may be shown under no other."""
-    from replay.challenges import SEEDS
-    from replay.standings import load_player_states
+def _write_bundle(path: Path, dispute: Dispute, rulebook: Rulebook, source: dict[str, Any] | None) -> list[str]:
+    """Write the bundle; lines that say so and how it is checked."""
+    from replay.bundle import make_bundle
 
-    state = load_player_states(players or SEEDS / "players.csv").get(player_id)
-    return state.new_id or player_id if state else player_id
+    record, gettext = dispute.record, dispute.language.gettext
+    data, sha256 = make_bundle(dispute, rulebook.text(record.game, record.rules), source)
+    _write(path, data)
+    check = f"replay check-bundle {path.name} --sha256 {sha256}"
+    return [
+        gettext("Wrote {file}, SHA-256 {sha256}", file=str(path), sha256=sha256),
+        gettext("Check it anywhere: {command}", command=check),
+    ]
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
 
 
 def _find(
-    which: str, lake: str | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable
-) -> tuple[Record, Verdict, list[str]]:
-    """The record, its verdict, and lines to print below it."""
+    which: str, lake: str | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable, spoken: Language
+) -> tuple[Record, Verdict, list[str], dict[str, Any] | None]:
+    """The record, its verdict, lines to print below it, and where it landed."""
     if which == "-":
-        return *_judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table), []
+        return *_judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table), [], None
     path = Path(which)
     # os.path says no, and does not raise, when an id is too long for the name of a file.
     if os.path.isfile(which):
         if path.suffix == ".parquet":
             raise UsageError(f"{path}: give a file with the record as JSON, or verify the Parquet file with `replay verify`")
-        return *_judge(_one_line(_read(path), str(path), pick), rulebook, table), []
+        return *_judge(_one_line(_read(path), str(path), pick), rulebook, table), [], None
     if lake is None:
         raise UsageError(f"{which!r} is no file; to look a game id up name the lake with --lake")
-    return _from_lake(which, lake, rulebook, table)
+    return _from_lake(which, lake, rulebook, table, spoken)
 
 
 def _read(path: Path) -> bytes:
@@ -148,35 +168,35 @@ def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> tuple[R
         raise InputError(str(error)) from error
 
 
-def _from_lake(game_id: str, lake: str, rulebook: Rulebook, table: ChallengeTable) -> tuple[Record, Verdict, list[str]]:
+def _from_lake(
+    game_id: str, lake: str, rulebook: Rulebook, table: ChallengeTable, spoken: Language
+) -> tuple[Record, Verdict, list[str], dict[str, Any]]:
     """A published game: replayed again here, with the reasons and suspicions that its night published."""
+    from replay.dispute import VERDICT_NAMES
+    from replay.found_words import TODAY, said
     from replay.lake import open_lake
-    from replay.lookup import find_rows, read_uploaded
-    from replay.relations import RELATIONAL_REASONS
-    from replay.verdict import Reason
-    from replay.words import visible
+    from replay.lookup import find_rows
+    from replay.published import look_again
 
     with open_lake(lake) as where:
         rows = find_rows(where, game_id)
-        row = rows[0]
-        uploaded = read_uploaded(where, row)
-    # An anonymised player's old id stands in the landed file only.
-    record, verdict = _judge(replace(uploaded, player_id=row["player_id"]), rulebook, table)
-    import json
-
-    reasons = tuple(Reason(**reason) for reason in json.loads(row["reasons"]))
-    evidence: dict[str, Any] | None = json.loads(row["evidence"]) if row["evidence"] else None
-    note = [f"Landed on {row['day']} in {visible(row['source_file'])}, line {row['source_line']:,}."]
-    if verdict.reasons != tuple(reason for reason in reasons if reason.code not in RELATIONAL_REASONS):
-        today = ", ".join(reason.code for reason in verdict.reasons) or "no reason against it"
-        note.append(f"Today's rules and challenges give {today}: run the night of {row['day']} again if they were mended.")
-    verdict = replace(
-        verdict, verdict=row["verdict"], reasons=reasons, suspicions=tuple(row["suspicions"]), evidence=evidence,
-        copy_of=row["copy_of"],
-    )  # fmt: skip
-    for other in rows[1:]:
-        note.append(
-            f"The same id again: {other['verdict']}, landed on {other['day']} in {visible(other['source_file'])},"
-            f" line {other['source_line']:,}."
+        found = look_again(where, rows[0], rulebook, table)
+    note = [spoken.gettext("Landed on {day} in {file}, line {line}.", **_landed(rows[0]))]
+    today = found.today if found.today is None or spoken.is_english else said(found.today, TODAY, spoken)
+    if today:
+        note.append(today)
+    note += [
+        spoken.gettext(
+            "The same id again: {verdict}, landed on {day} in {file}, line {line}.",
+            verdict=spoken.gettext(VERDICT_NAMES[other["verdict"]]), **_landed(other),
         )
-    return record, verdict, note
+        for other in rows[1:]
+    ]  # fmt: skip
+    source = {"day": str(rows[0]["day"]), "file": rows[0]["source_file"], "line": rows[0]["source_line"]}
+    return found.record, found.verdict, note, source
+
+
+def _landed(row: dict[str, Any]) -> dict[str, object]:
+    from replay.harmless import visible
+
+    return {"day": str(row["day"]), "file": visible(row["source_file"]), "line": row["source_line"]}

@@ -14,10 +14,12 @@ from engine.blocks.rules import BlocksRules, load_rules
 from engine.blocks.single import Deal, Game, Step, make_deal, trace
 from engine.board import parse_cells
 from engine.outcome import APPLIED, BOARD_EQUAL, Fault
+from replay.games import row_words as say
 from replay.games.drawing import CellLook, Column, Look, Panel, TraceRow, grid_text
-from replay.games.kind import EMPTY, Bound, GameKind, Play, skip_to
+from replay.games.kind import EMPTY, Bound, GameKind, Play, bad_place, skip_to, trimmed_place
+from replay.harmless import visible
+from replay.i18n import ENGLISH, N_, Language
 from replay.record import Record, count_tokens
-from replay.words import visible
 
 # Cells of a drawn move.  ``p`` just placed, ``x`` emptied with its line, ``q`` both, ``w`` where an illegal move would have
 # put the piece, ``c`` where that clashes with a filled cell.
@@ -25,17 +27,18 @@ PLACED, EMPTIED, PLACED_EMPTIED, WANTED, CLASH = "p", "x", "q", "w", "c"
 # Two characters a cell, so that a board looks square; each kind differs in shape, colour only helps.
 LOOK = Look(
     cells={
-        EMPTY: CellLook(" \u00b7", " .", "dim", "empty", ""),
-        CELL: CellLook("\u2588" * 2, "##", "", "full", "", "filled"),
-        PLACED: CellLook("\u2593" * 2, "@@", "bold green", "placed", "●", "placed"),
-        EMPTIED: CellLook("\u2591" * 2, "--", "yellow", "emptied", "×", "emptied"),
-        PLACED_EMPTIED: CellLook("\u2592" * 2, "%%", "bold yellow", "both", "⊗", "placed and emptied"),
-        WANTED: CellLook("++", "++", "cyan", "wanted", "+", "wanted", illegal=True),
-        CLASH: CellLook("!!", "!!", "bold red", "clash", "!", "filled already", illegal=True),
+        EMPTY: CellLook(" \u00b7", " .", "dim", "void", ""),
+        CELL: CellLook("\u2588" * 2, "##", "", "full", "", N_("filled")),
+        PLACED: CellLook("\u2593" * 2, "@@", "bold green", "placed", "●", N_("placed")),
+        EMPTIED: CellLook("\u2591" * 2, "--", "yellow", "emptied", "×", N_("emptied")),
+        PLACED_EMPTIED: CellLook("\u2592" * 2, "%%", "bold yellow", "both", "⊗", N_("placed and emptied")),
+        WANTED: CellLook("++", "++", "cyan", "wanted", "+", N_("wanted"), illegal=True),
+        CLASH: CellLook("!!", "!!", "bold red", "clash", "!", N_("filled already"), illegal=True),
     },
     columns=(
-        Column("Piece", "name"), Column("Lines"), Column("Turn", "beside"), Column("Streak", "beside"),
-        Column("Mult.", "beside", "Multiplier"), Column("Gain"), Column("Score"), Column("Hand", "name hand-names"),
+        Column(N_("Piece"), "name"), Column(N_("Lines")), Column(N_("Turn"), "beside"), Column(N_("Streak"), "beside"),
+        Column(N_("Mult."), "beside", N_("Multiplier")), Column(N_("Gain")), Column(N_("Score")),
+        Column(N_("Hand"), "name hand-names"),
     ),
 )  # fmt: skip
 
@@ -62,8 +65,10 @@ class BlocksKind(GameKind[BlocksRules, Game]):
 
     name = "blocks"
     judges_pace = True
-    fault_words: ClassVar = {"after_end": "comes after the game was over, when none of the pieces in hand fitted anywhere"}
-    unfinished_words = (
+    fault_words: ClassVar = {
+        "after_end": N_("{move} comes after the game was over, when none of the pieces in hand fitted anywhere.")
+    }
+    unfinished_words = N_(
         "The game was not over when the log ended: a piece in hand still fitted. What was uploaded is right as far as it goes."
     )
     look = LOOK
@@ -86,6 +91,20 @@ class BlocksKind(GameKind[BlocksRules, Game]):
         """The text of one token."""
         return notation.token_at(log, index)
 
+    def token_place(self, log: bytes, index: int) -> tuple[int, int] | None:
+        """Where one token stands."""
+        pos, end = 0, len(log)
+        for number in range(index + 1):
+            kind, _slot, _column, _row, after = k.next_token(log, pos, end)
+            if kind == k.T_BAD and number == index:
+                return bad_place(log, after)
+            if kind in (k.T_END, k.T_BAD):
+                return None
+            if number == index:
+                return trimmed_place(log, pos, after)
+            pos = after
+        return None
+
     def cells(self, text: str, rules: BlocksRules, mode: str) -> list[list[str]]:
         """A board's cells, CELL or EMPTY."""
         return _cells(text, rules)
@@ -94,7 +113,7 @@ class BlocksKind(GameKind[BlocksRules, Game]):
         """The canonical text of a board."""
         return notation.board_text(notation.board_rows(text, rules), rules.width)
 
-    def cell_name(self, row: int, column: int, rules: BlocksRules, mode: str) -> str:
+    def cell_name(self, row: int, column: int, rules: BlocksRules, mode: str, language: Language = ENGLISH) -> str:
         """Column letter and row number from the top."""
         return place_name(column, row)
 
@@ -149,27 +168,26 @@ class BlocksKind(GameKind[BlocksRules, Game]):
 
     # --- Drawing
 
-    def start_row(self, game: Game) -> BlocksRow:
+    def start_row(self, game: Game, language: Language = ENGLISH) -> BlocksRow:
         """The board and the hand before the first move."""
         grid = grid_text(_cells(game.board, game.rules))
-        return _row(
-            0, "", None, grid, "The game before its first move.", ("Start of the game",), board=game.board, hand=game.hand_names
-        )
+        title, caption = say.start_words(language)
+        return _row(language, 0, "", None, grid, caption, (title,), board=game.board, hand=game.hand_names)
 
-    def rows(self, game: Game, first: int, last: int | None) -> Iterator[BlocksRow]:
+    def rows(self, game: Game, first: int, last: int | None, language: Language = ENGLISH) -> Iterator[BlocksRow]:
         """A row a token."""
         skip_to(game, first)
         if last is not None and game.moves >= last:
             return
         for step in trace(game):
-            yield self._row(game, step)
+            yield self._row(game, step, language)
             if last is not None and step.move + 1 >= last:
                 return
         fault = game.outcome().fault
         if fault is not None and fault.move + 1 >= first:
-            yield self._fault_row(game, fault)
+            yield self._fault_row(game, fault, language)
 
-    def _row(self, game: Game, step: Step) -> BlocksRow:
+    def _row(self, game: Game, step: Step, language: Language) -> BlocksRow:
         grid = _cells(step.placed, game.rules)
         for r, c in step.cells:
             grid[r][c] = PLACED
@@ -180,28 +198,16 @@ class BlocksKind(GameKind[BlocksRules, Game]):
                 if emptied or r in step.full_rows or c in step.full_columns:
                     row[c] = {CELL: EMPTIED, PLACED: PLACED_EMPTIED}.get(cell, cell)
         number, turn = step.move + 1, _turn(game, 0 if emptied else 1)
-        lines = _line_names(step.full_rows, step.full_columns)
-        if emptied:
-            details = ["continue: the board is emptied", f"score {step.score:,}, turn {turn}, streak {step.streak}"]
-            caption = f"Move {number:,} continues the game: the board is emptied. The score stays {step.score:,}."
-        else:
-            details = [
-                f"+{step.gain:,}   score {step.score:,}",
-                f"lines {step.lines}" + (f": {lines}" if step.lines else ""),
-                f"turn {turn}, streak {step.streak}, multiplier {_multiplier(step.lines, step.multiplier)}, "
-                f"best combo {step.best_combo}",
-            ]
-            caption = (
-                f"Move {number:,} ({step.token}) places {step.piece}.{f' It empties {lines}.' if step.lines else ''}"
-                f" It brings {step.gain:,} points, the score is {step.score:,}."
-            )
+        lines = _line_names(step.full_rows, step.full_columns, language)
+        caption, details = _continue_words(step, turn, language) if emptied else _move_words(step, turn, lines, language)
         return _row(
-            number, step.token, step.piece, grid_text(grid), caption, (_title(number, step.token, step.piece), *details), lines,
-            board=step.board, hand=step.hand, lines=step.lines, turn=turn, streak=step.streak, multiplier=step.multiplier,
-            gain=step.gain, score=step.score, best_combo=step.best_combo,
+            language, number, step.token, step.piece, grid_text(grid), caption,
+            (_title(number, step.token, step.piece, language), *details), lines, board=step.board, hand=step.hand,
+            lines=step.lines, turn=turn, streak=step.streak, multiplier=step.multiplier, gain=step.gain, score=step.score,
+            best_combo=step.best_combo,
         )  # fmt: skip
 
-    def _fault_row(self, game: Game, fault: Fault) -> BlocksRow:
+    def _fault_row(self, game: Game, fault: Fault, language: Language) -> BlocksRow:
         """The state that the illegal move met, with the cells that it asked for."""
         token = self.token_at(game.log, fault.move) or ""
         grid = _cells(game.board, game.rules)
@@ -213,17 +219,17 @@ class BlocksKind(GameKind[BlocksRules, Game]):
             for r, c in game.rules.shapes[game.rules.shape_index[piece]].offsets:
                 if row + r < game.rules.height and column + c < game.rules.width:
                     grid[row + r][column + c] = CLASH if grid[row + r][column + c] == CELL else WANTED
-        number, turn, written, why = fault.move + 1, _turn(game, 0), visible(token), visible(fault.text, 160)
-        streak = game.st[k.ST_STREAK]
+        number, turn, written, streak = fault.move + 1, _turn(game, 0), visible(token), game.st[k.ST_STREAK]
+        why = say.why_not(fault, language)
+        caption, cannot = say.fault_words(number, written, why, game.score, language)
+        before = language.gettext(
+            "score before it {score}, turn {turn}, streak {streak}", score=game.score, turn=language.plain(turn),
+            streak=language.plain(streak),
+        )  # fmt: skip
         return _row(
-            number, written, piece, grid_text(grid),
-            f"Move {number:,} ({written}) cannot be played: {why}. The score before it is {game.score:,}.",
-            (
-                _title(number, written, piece), f"cannot be played: {why}",
-                f"score before it {game.score:,}, turn {turn}, streak {streak}",
-            ),
-            board=game.board, hand=game.hand_names, turn=turn, streak=streak, score=game.score, best_combo=game.best_combo,
-            fault=why,
+            language, number, written, piece, grid_text(grid), caption,
+            (_title(number, written, piece, language), cannot, before), board=game.board, hand=game.hand_names, turn=turn,
+            streak=streak, score=game.score, best_combo=game.best_combo, fault=visible(fault.text, 160), why=why,
         )  # fmt: skip
 
     def drawing(self, name: str, rules: BlocksRules) -> list[str]:
@@ -244,8 +250,42 @@ def _cells(text: str, rules: BlocksRules) -> list[list[str]]:
     return parse_cells(text, rules.width, rules.height, CELL)
 
 
-def _title(number: int, token: str, piece: str | None) -> str:
-    return f"Move {number:,}   {token}" + (f"   {piece}" if piece else "")
+def _continue_words(step: Step, turn: int, language: Language) -> tuple[str, list[str]]:
+    """(caption, details) of a continue."""
+    gettext = language.gettext
+    details = [
+        gettext("continue: the board is emptied"),
+        gettext(
+            "score {score}, turn {turn}, streak {streak}", score=step.score, turn=language.plain(turn),
+            streak=language.plain(step.streak),
+        ),
+    ]  # fmt: skip
+    return gettext(
+        "Move {number} continues the game: the board is emptied. The score stays {score}.", number=step.move + 1, score=step.score
+    ), details
+
+
+def _move_words(step: Step, turn: int, lines: str, language: Language) -> tuple[str, list[str]]:
+    """(caption, details) of a placement."""
+    gettext, plain = language.gettext, language.plain
+    details = [
+        say.gain(step.gain, step.score, language),
+        gettext("lines {lines}: {names}", lines=plain(step.lines), names=lines) if step.lines else gettext("lines 0"),
+        gettext(
+            "turn {turn}, streak {streak}, multiplier {multiplier}, best combo {best_combo}", turn=plain(turn),
+            streak=plain(step.streak), multiplier=_multiplier(step.lines, step.multiplier), best_combo=plain(step.best_combo),
+        ),
+    ]  # fmt: skip
+    shown = {"number": step.move + 1, "token": step.token, "piece": step.piece}
+    if step.lines:
+        placed = gettext("Move {number} ({token}) places {piece}. It empties {lines}.", **shown, lines=lines)
+    else:
+        placed = gettext("Move {number} ({token}) places {piece}.", **shown)
+    return f"{placed} {say.brings(step.gain, step.score, language)}", details
+
+
+def _title(number: int, token: str, piece: str | None, language: Language) -> str:
+    return say.title(number, token, language) + (f"   {piece}" if piece else "")
 
 
 def _multiplier(lines: int, multiplier: int) -> str:
@@ -253,36 +293,50 @@ def _multiplier(lines: int, multiplier: int) -> str:
     return f"x{multiplier}" if lines else "-"
 
 
-def _line_names(full_rows: tuple[int, ...], full_columns: tuple[int, ...]) -> str:
+def _line_names(full_rows: tuple[int, ...], full_columns: tuple[int, ...], language: Language) -> str:
     """The emptied lines as people name them: ``row 3, columns b d``."""
     rows, columns = [str(r + 1) for r in full_rows], [place_name(c, 0)[0] for c in full_columns]
-    parts = [(name, lines) for name, lines in (("row", rows), ("column", columns)) if lines]
-    return ", ".join(f"{name}{'s' if len(lines) > 1 else ''} {' '.join(lines)}" for name, lines in parts)
+    parts = []
+    if rows:
+        parts.append(language.ngettext("row {names}", "rows {names}", len(rows), names=" ".join(rows)))
+    if columns:
+        parts.append(language.ngettext("column {names}", "columns {names}", len(columns), names=" ".join(columns)))
+    return ", ".join(parts)
 
 
 def _row(
-    number: int, token: str, piece: str | None, grid: tuple[str, ...], caption: str, said: tuple[str, ...], line_names: str = "",
-    *, board: str, hand: tuple[str | None, ...], lines: int = 0, turn: int = 1, streak: int = 0, multiplier: int = 0,
-    gain: int = 0, score: int = 0, best_combo: int = 0, fault: str | None = None,
+    language: Language, number: int, token: str, piece: str | None, grid: tuple[str, ...], caption: str, said: tuple[str, ...],
+    line_names: str = "", *, board: str, hand: tuple[str | None, ...], lines: int = 0, turn: int = 1, streak: int = 0,
+    multiplier: int = 0, gain: int = 0, score: int = 0, best_combo: int = 0, fault: str | None = None, why: str | None = None,
 ) -> BlocksRow:  # fmt: skip
     """A row with everything that is said of its numbers in one place; ``said`` are the title and the details."""
-    paid = _multiplier(lines, multiplier)
-    title = "Hand that met this move" if fault else "Hand after this move" if number else "Hand"
-    items = tuple((f"{slot}: {name or 'none'}", name) for slot, name in enumerate(hand, start=1))
+    gettext, number_of, none = language.gettext, language.number, say.none(language)
+    paid, earned = _multiplier(lines, multiplier), f"+{number_of(gain)}"
+    values = (
+        (gettext("Score"), number_of(score)), (gettext("Gain"), earned), (gettext("Lines"), str(lines)),
+        (gettext("Turn"), language.plain(turn)), (gettext("Streak"), language.plain(streak)), (gettext("Multiplier"), paid),
+        (gettext("Best combo"), language.plain(best_combo)),
+    )  # fmt: skip
+    named = piece or (gettext("continue") if number else "")
     return BlocksRow(
         number=number, place=str(number), token=token, piece=piece, title=said[0], details=said[1:], caption=caption, grid=grid,
-        panels=(Panel("hand", title, "hand before it: " if fault else "hand: ", items),),
-        values=(
-            ("Score", f"{score:,}"), ("Gain", f"+{gain:,}"), ("Lines", str(lines)), ("Turn", str(turn)), ("Streak", str(streak)),
-            ("Multiplier", paid), ("Best combo", str(best_combo)),
-        ),
+        panels=(_hand_panel(number, hand, fault is not None, language),), values=values,
         cells=(
-            (piece or ("continue" if number else ""), ""), (str(lines or ""), line_names), (str(turn), ""), (str(streak), ""),
-            (paid, ""), (f"+{gain:,}", ""), (f"{score:,}", ""), ("".join(f"{name or 'none'} " for name in hand), ""),
+            (named, ""), (str(lines or ""), line_names), (language.plain(turn), ""), (language.plain(streak), ""), (paid, ""),
+            (earned, ""), (number_of(score), ""), ("".join(f"{name or none} " for name in hand), ""),
         ),
-        score=score, best_combo=best_combo, fault=fault, board=board, hand=hand, lines=lines, turn=turn, streak=streak,
+        score=score, best_combo=best_combo, fault=fault, why=why, board=board, hand=hand, lines=lines, turn=turn, streak=streak,
         multiplier=multiplier, gain=gain,
     )  # fmt: skip
+
+
+def _hand_panel(number: int, hand: tuple[str | None, ...], before: bool, language: Language) -> Panel:
+    """The three places of the hand; ``before`` a move that it did not come to."""
+    gettext = language.gettext
+    title = gettext("Hand that met this move") if before else gettext("Hand after this move") if number else gettext("Hand")
+    short = gettext("hand before it: ") if before else gettext("hand: ")
+    none = say.none(language)
+    return Panel("hand", title, short, tuple((f"{slot}: {name or none}", name) for slot, name in enumerate(hand, start=1)))
 
 
 def _turn(game: Game, placed: int) -> int:

@@ -34,14 +34,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Look:
-    """What is the same in all drawings of a game: its cells by code, the list's columns, and style sheet of its own.
+    """What is the same in all drawings of a game: its cells by code and the list's columns.
 
-    ``width`` are the characters of a cell on a terminal; ``signed`` pieces beside a page's board have their cells' signs too.
+    The classes of its cells stand in dashboard/static/player.css and look-GAME.css.  ``width`` are the characters of a cell on a
+    terminal; ``signed`` pieces beside a page's board have their cells' signs too.
     """
 
     cells: dict[str, CellLook]
     columns: tuple[Column, ...]
-    css: str = ""
     width: int = 2
     signed: bool = False
 
@@ -75,7 +75,8 @@ class TraceRow:
     ``cells`` (text, longer text or "") the columns of its list.
 
     ``piece`` is the piece that the step is about.  ``wrong`` marks the first token from which claim and replay cannot agree;
-    ``fault`` is the reason why a token could not be played (then the state is the one that it met).
+    ``fault`` is the reason why a token could not be played (then the state is the one that it met), as the engine says it;
+    ``why`` is the same in the language of the other texts.
     """
 
     number: int
@@ -93,6 +94,7 @@ class TraceRow:
     piece: str | None = None
     wrong: bool = False
     fault: str | None = None
+    why: str | None = None
 
 
 def grid_text(grid: list[list[str]]) -> tuple[str, ...]:

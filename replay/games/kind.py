@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from engine.outcome import APPLIED, Fault, Outcome
 from replay.games.drawing import Look, TraceRow
+from replay.i18n import ENGLISH, N_, Language
 from replay.record import Record
 
 EMPTY = "."
@@ -104,9 +105,11 @@ class GameKind(ABC, Generic[R, G]):
     name: ClassVar[str]
     # Whether milliseconds a token say anything about the hands that played.
     judges_pace: ClassVar[bool] = False
-    # Words about a token that could not be played, where the shared ones would say less or something else.
+    # Messages about a token that could not be played, where the shared ones would say less or something else.
     fault_words: ClassVar[Mapping[str, str]] = {}
-    unfinished_words: ClassVar[str] = "The game was not over when the log ended. What was uploaded is right as far as it goes."
+    unfinished_words: ClassVar[str] = N_(
+        "The game was not over when the log ended. What was uploaded is right as far as it goes."
+    )
     look: ClassVar[Look]
     # Rows that are drawn at least of a board that is looked at; None: always all of them.
     least_rows: ClassVar[int | None] = None
@@ -144,6 +147,10 @@ class GameKind(ABC, Generic[R, G]):
         """The text of the token with this index from 0, or None past the end; what is no token is shown up to 12 bytes."""
 
     @abstractmethod
+    def token_place(self, log: bytes, index: int) -> tuple[int, int] | None:
+        """The bytes (from, to) of ``token_at``'s text within the log, the time before an input included; None past the end."""
+
+    @abstractmethod
     def canonical_board(self, text: str, rules: R, mode: str) -> str:
         """The canonical text of the cells that a board's text means.  Raises BoardError."""
 
@@ -156,10 +163,12 @@ class GameKind(ABC, Generic[R, G]):
         return code
 
     @abstractmethod
-    def cell_name(self, row: int, column: int, rules: R, mode: str) -> str:
+    def cell_name(self, row: int, column: int, rules: R, mode: str, language: Language = ENGLISH) -> str:
         """A cell as people call it; ``row`` and ``column`` from 0 at the top left."""
 
-    def differing_cells(self, claimed: str, replayed: str, rules: R, mode: str) -> list[Difference] | None:
+    def differing_cells(
+        self, claimed: str, replayed: str, rules: R, mode: str, language: Language = ENGLISH
+    ) -> list[Difference] | None:
         """Cells in which two boards differ, in reading order; None for a claim that cannot be read."""
         try:
             claim = self.cells(claimed, rules, mode)
@@ -167,7 +176,7 @@ class GameKind(ABC, Generic[R, G]):
             return None
         found = self.cells(replayed, rules, mode)
         return [
-            Difference(r, c, self.cell_name(r, c, rules, mode), self.cell_text(claim[r][c]), self.cell_text(cell))
+            Difference(r, c, self.cell_name(r, c, rules, mode, language), self.cell_text(claim[r][c]), self.cell_text(cell))
             for r, row in enumerate(found)
             for c, cell in enumerate(row)
             if claim[r][c] != cell
@@ -198,11 +207,11 @@ class GameKind(ABC, Generic[R, G]):
         return outcome, outcome.moves + (outcome.fault is not None)
 
     @abstractmethod
-    def start_row(self, game: G) -> TraceRow:
+    def start_row(self, game: G, language: Language = ENGLISH) -> TraceRow:
         """The state before the first token, as row 0."""
 
     @abstractmethod
-    def rows(self, game: G, first: int, last: int | None) -> Iterator[TraceRow]:
+    def rows(self, game: G, first: int, last: int | None, language: Language = ENGLISH) -> Iterator[TraceRow]:
         """The tokens ``first`` to ``last`` (from 1, both included), one or more rows each; a faulty one is the last row.
 
         ``game`` stands before its first token and is played as far as is drawn.
@@ -231,6 +240,19 @@ def skip_to(game: Game, first: int) -> None:
         continue
 
 
+def trimmed_place(log: bytes, start: int, end: int) -> tuple[int, int]:
+    """The bytes (from, to) of a part of a log without the white space around it."""
+    part = log[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+
+def bad_place(log: bytes, start: int) -> tuple[int, int]:
+    """Of what is no token: the first 12 bytes from ``start`` as far as white space, as ``token_at`` shows them."""
+    first = (log[start : start + 12].split() or [b""])[0]
+    at = log.find(first, start)
+    return at, at + len(first)
+
+
 def first_used_row(cells: list[list[str]], least: int) -> int:
     """The highest row that holds a cell, or a higher one where fewer than ``least`` rows would be left."""
     used = next((row for row, line in enumerate(cells) if set(line) != {EMPTY}), len(cells))
@@ -254,5 +276,6 @@ def rows_with_fault(
 
 
 __all__ = [
-    "EMPTY", "Bound", "Difference", "Game", "GameKind", "Play", "Rules", "first_used_row", "rows_with_fault", "skip_to",
+    "EMPTY", "Bound", "Difference", "Game", "GameKind", "Play", "Rules", "bad_place", "first_used_row", "rows_with_fault",
+    "skip_to", "trimmed_place",
 ]  # fmt: skip

@@ -10,13 +10,15 @@ from engine.board import BoardError
 from engine.outcome import APPLIED, END, Outcome
 from engine.tetcolor import layout as at
 from engine.tetcolor import notation
+from engine.tetcolor.kernel import read_token
 from engine.tetcolor.rules import Family, TetcolorRules, load_rules
 from engine.tetcolor.single import Deal, Game, make_deal
 from replay.games import tetcolor_limits as limits
 from replay.games import tetcolor_look as look
 from replay.games import tetcolor_rows as drawn
 from replay.games.drawing import TraceRow
-from replay.games.kind import Bound, GameKind, Play, skip_to
+from replay.games.kind import Bound, GameKind, Play, bad_place, skip_to, trimmed_place
+from replay.i18n import ENGLISH, N_, Language
 from replay.record import Record
 
 
@@ -24,7 +26,7 @@ class TetcolorKind(GameKind[TetcolorRules, Game]):
     """Tetcolor.  Its records claim score, best combo and board; the level follows from the pieces and is no claim of theirs."""
 
     name = "tetcolor"
-    fault_words: ClassVar = {"after_end": "comes after the game was over, when the next piece had no room to enter"}
+    fault_words: ClassVar = {"after_end": N_("{move} comes after the game was over, when the next piece had no room to enter.")}
     look = look.LOOK
     least_rows = 4
 
@@ -55,6 +57,20 @@ class TetcolorKind(GameKind[TetcolorRules, Game]):
         """The text of one token; behind the last one that of the trailing time, which can pass the game's clock."""
         return notation.token_at(log, index)
 
+    def token_place(self, log: bytes, index: int) -> tuple[int, int] | None:
+        """Where one token stands; behind the last one the trailing time."""
+        pos, st = 0, [0] * at.N_STATE
+        for number in range(index + 1):
+            status, after = read_token(log, pos, len(log), st)
+            if status == END:
+                return None
+            if number == index:
+                return trimmed_place(log, pos, after) if status == APPLIED else bad_place(log, pos)
+            if status != APPLIED:
+                return None
+            pos = after
+        return None
+
     def _cells(self, text: str, rules: TetcolorRules, mode: str) -> list[list[int]]:
         family = _family(rules, mode)
         return notation.read_board(text, family.width, family.height)
@@ -71,7 +87,7 @@ class TetcolorKind(GameKind[TetcolorRules, Game]):
         """A cell as it stands in a board's text: ``b``, ``cM``, ``aS*``."""
         return notation.cell_text(look.cell_of(code))
 
-    def cell_name(self, row: int, column: int, rules: TetcolorRules, mode: str) -> str:
+    def cell_name(self, row: int, column: int, rules: TetcolorRules, mode: str, language: Language = ENGLISH) -> str:
         """Column letter and row number from the top."""
         return drawn.place_name(row, column)
 
@@ -113,14 +129,14 @@ class TetcolorKind(GameKind[TetcolorRules, Game]):
         more = outcome.fault is not None or (game.status == END and before != (game.pieces_settled, game.finished))
         return outcome, outcome.moves + more
 
-    def start_row(self, game: Game) -> TraceRow:
+    def start_row(self, game: Game, language: Language = ENGLISH) -> TraceRow:
         """The board with the first piece in play."""
-        return drawn.start_row(game)
+        return drawn.start_row(game, language)
 
-    def rows(self, game: Game, first: int, last: int | None) -> Iterator[TraceRow]:
+    def rows(self, game: Game, first: int, last: int | None, language: Language = ENGLISH) -> Iterator[TraceRow]:
         """A row an input, lock, pass, bomb generation and fall; what happens while it is waited for stands before its row."""
         skip_to(game, first)
-        yield from drawn.rows(game, first, last, self.token_at)
+        yield from drawn.rows(game, first, last, self.token_at, language)
 
     def drawing(self, name: str, rules: TetcolorRules) -> list[str]:
         """A piece as it enters."""

@@ -10,42 +10,24 @@ from engine.tetcolor.notation import SPECIALS
 from engine.tetcolor.rules import COLOURS
 from replay.games.drawing import CellLook, Column, Look
 from replay.games.kind import EMPTY
+from replay.i18n import N_
 
 # What a drawn block is: settled, of the piece in play or just locked, destroyed, just thawed, a stone that was struck and stays.
 SETTLED, LIVE, DESTROYED, THAWED, KEPT = range(5)
 # Characters that nobody ever sees: they only stand for a look.
 _FIRST_CODE, _CELLS = 0xE000, 128
 SPECIAL_NAMES = (
-    "", "normal bomb", "horizontal bomb", "vertical bomb", "lightning bomb", "mega bomb", "activator", "stone",
+    "", N_("normal bomb"), N_("horizontal bomb"), N_("vertical bomb"), N_("lightning bomb"), N_("mega bomb"), N_("activator"),
+    N_("stone"),
 )  # fmt: skip
 _SIGNS = ("", "●", "↔", "↕", "↯", "✸", "◎", "■")
+_STATE_NAMES = (N_("settled"), N_("in play or just locked"), N_("destroyed"), N_("ice melts"))
 _MARKS = {SETTLED: (" ", " "), LIVE: (" ", " "), DESTROYED: ("×", "x"), THAWED: ("~", "~"), KEPT: ("=", "=")}
 _CSS_OF = {LIVE: " live", THAWED: " thawed", KEPT: " kept"}
-# Far enough apart for eyes that lack one kind of cones (a test holds every pair to that); the letter says the same.
+# Far enough apart for eyes that lack one kind of cones (a test holds every pair to that); the letter says the same.  A page has
+# them from dashboard/static/look-tetcolor.css, which a test holds to these.
 COLOUR_CODES = {"a": "#fbe04a", "b": "#08516b", "c": "#b5380c", "d": "#5beeda", "e": "#a33cf5"}
 SIGN_CODES = {"a": "#12151c", "b": "#ffffff", "c": "#ffffff", "d": "#12151c", "e": "#ffffff"}
-_CSS = """:root { --block-edge: #1b2130; }
-@media (prefers-color-scheme: dark) { :root { --block-edge: #e8ebf2; } }
-i.block { box-shadow: inset 0 0 0 1px var(--block-edge); }
-.board i.block { letter-spacing: -.5px; overflow: hidden; white-space: nowrap; }
-.board i.live { box-shadow: inset 0 0 0 2px var(--text), inset 0 0 0 4px var(--card); border-radius: 8px; }
-.board i.thawed { box-shadow: inset 0 0 0 3px #ffffff; outline: 3px dotted #12151c; outline-offset: -3px; }
-.board i.kept { box-shadow: inset 0 0 0 2px #12151c, inset 0 0 0 4px #ffffff, inset 0 0 0 5px #12151c; }
-.board i.emptied { box-shadow: none; }
-i.ice { background-image: linear-gradient(135deg, #ffffff 0 21%, #12151c 21% 26%, transparent 26%); }
-.viewer .board { max-width: calc(1.5em + var(--columns) * 31px); }
-.legend .board { width: 26px; }
-.viewer .legend .board i { font-size: 12px; }
-.viewer .board i { font-size: clamp(11px, 3.6vw, 15px); }
-.boards .board i { font-size: clamp(9px, 2.6vw, 11px); }
-.hand .shape { grid-template-columns: repeat(var(--columns), 26px); grid-auto-rows: 26px; }
-.hand .shape i { display: flex; align-items: center; justify-content: center; font: 700 13px/1 system-ui, sans-serif; letter-spacing: -.5px; }
-.hand { min-height: 112px; }
-.hand li > span { margin-top: 2px; }
-.list td.what { white-space: normal; min-width: 13em; }
-@media (max-width: 430px) { .list td.what { min-width: 8em; } }
-@media (min-width: 800px) { .viewer-and-list { grid-template-columns: minmax(330px, 4fr) minmax(0, 8fr); } }
-"""  # noqa: E501
 
 
 def code(cell: int, state: int = SETTLED) -> str:
@@ -72,13 +54,13 @@ def special_of(cell: int) -> int:
 def _name(cell: int, state: int) -> str:
     """A look's entry in the legend: each state and each special once, on blocks of one colour."""
     if state == KEPT:
-        return "stone that stays" if cell & at.COLOUR == 1 else ""
+        return N_("stone that stays") if cell & at.COLOUR == 1 else ""
     special, ice = special_of(cell), cell & at.ICE
     if cell & at.COLOUR != 1 or (special and (ice or state)) or (ice and state):
         return ""
     if special:
         return SPECIAL_NAMES[special]
-    return "under ice" if ice else ("settled", "in play or just locked", "destroyed", "ice melts")[state]
+    return N_("under ice") if ice else _STATE_NAMES[state]
 
 
 def _cell_look(cell: int, state: int) -> CellLook:
@@ -95,7 +77,7 @@ def _cell_look(cell: int, state: int) -> CellLook:
 
 
 def _cell_looks() -> dict[str, CellLook]:
-    out = {EMPTY: CellLook("·  ", ".  ", "dim", "empty", "")}
+    out = {EMPTY: CellLook("·  ", ".  ", "dim", "void", "")}
     for state in (SETTLED, LIVE, DESTROYED, THAWED, KEPT):
         for ice in (0, at.ICE):
             # Ice is never destroyed and never stays: it melts.
@@ -113,13 +95,8 @@ def _cell_looks() -> dict[str, CellLook]:
 LOOK = Look(
     cells=_cell_looks(),
     columns=(
-        Column("Piece", "name beside"), Column("What", "name what"), Column("Mult.", "beside", "Multiplier"),
-        Column("Level", "beside"), Column("Gain"), Column("Score"),
-    ),
-    css=_CSS + "".join(
-        f"i.colour-{letter} {{ background-color: {COLOUR_CODES[letter]}; }}\n"
-        f".board i.colour-{letter}, .shape i.colour-{letter} {{ color: {SIGN_CODES[letter]}; }}\n"
-        for letter in COLOURS
+        Column(N_("Piece"), "name beside"), Column(N_("What"), "name what"), Column(N_("Mult."), "beside", N_("Multiplier")),
+        Column(N_("Level"), "beside"), Column(N_("Gain")), Column(N_("Score")),
     ),
     width=3,
     signed=True,

@@ -11,11 +11,12 @@ from engine.tetromino import notation
 from engine.tetromino import pieces as p
 from engine.tetromino.rules import PIECE_NAMES, TetrominoRules, load_rules
 from engine.tetromino.single import Deal, Game, make_deal
-from engine.tetromino.text import T_INPUT, T_TIME, next_token
+from engine.tetromino.text import T_BAD, T_INPUT, T_TIME, next_token
 from replay.games import tetromino_limits as limits
 from replay.games import tetromino_rows as drawn
 from replay.games.drawing import TraceRow
-from replay.games.kind import Bound, GameKind, Play, skip_to
+from replay.games.kind import Bound, GameKind, Play, bad_place, skip_to, trimmed_place
+from replay.i18n import ENGLISH, Language
 from replay.record import Record
 
 
@@ -50,6 +51,18 @@ class TetrominoKind(GameKind[TetrominoRules, Game]):
         kind, _ticks, _letter, after = next_token(log, pos, len(log))
         return log[pos:after].strip().decode("ascii") if kind == T_TIME else notation.token_at(log[pos:], 0)
 
+    def token_place(self, log: bytes, index: int) -> tuple[int, int] | None:
+        """Where one token stands, with the time before it; behind the last one the trailing time."""
+        pos, end = 0, len(log)
+        for number in range(index + 1):
+            kind, _ticks, _letter, after = next_token(log, pos, end)
+            if number == index and kind in (T_INPUT, T_TIME):
+                return trimmed_place(log, pos, after)
+            if kind != T_INPUT:
+                return bad_place(log, after) if number == index and kind == T_BAD else None
+            pos = after
+        return None
+
     def cells(self, text: str, rules: TetrominoRules, mode: str) -> list[list[str]]:
         """A board's cells, pieces' letters or EMPTY."""
         return parse_cells(text, rules.width, rules.height, PIECE_NAMES)
@@ -58,9 +71,9 @@ class TetrominoKind(GameKind[TetrominoRules, Game]):
         """The canonical text of a board."""
         return format_cells(self.cells(text, rules, mode))
 
-    def cell_name(self, row: int, column: int, rules: TetrominoRules, mode: str) -> str:
+    def cell_name(self, row: int, column: int, rules: TetrominoRules, mode: str, language: Language = ENGLISH) -> str:
         """Columns count from the left, rows from the bottom."""
-        return f"column {column + 1} row {rules.height - row}"
+        return language.gettext("column {column} row {row}", column=column + 1, row=rules.height - row)
 
     # --- Claims
 
@@ -99,14 +112,14 @@ class TetrominoKind(GameKind[TetrominoRules, Game]):
         more = outcome.fault is not None or (game.status == END and game.st[p.ST_LOCKS] != locks)
         return outcome, outcome.moves + more
 
-    def start_row(self, game: Game) -> TraceRow:
+    def start_row(self, game: Game, language: Language = ENGLISH) -> TraceRow:
         """The board with the first piece in play."""
-        return drawn.start_row(game)
+        return drawn.start_row(game, language)
 
-    def rows(self, game: Game, first: int, last: int | None) -> Iterator[TraceRow]:
+    def rows(self, game: Game, first: int, last: int | None, language: Language = ENGLISH) -> Iterator[TraceRow]:
         """A row an input and a row a lock; what locks while a token is waited for stands before the token's own row."""
         skip_to(game, first)
-        yield from drawn.rows(game, first, last, self.token_at)
+        yield from drawn.rows(game, first, last, self.token_at, language)
 
     def drawing(self, name: str, rules: TetrominoRules) -> list[str]:
         """A piece in its spawn orientation, without the empty rows and columns of its box."""

@@ -9,62 +9,53 @@ from engine.board import parse_cells
 from engine.outcome import Fault
 from engine.tetromino import kernel as k
 from engine.tetromino import pieces as p
-from engine.tetromino.notation import INPUT_NAMES
 from engine.tetromino.rules import PIECE_NAMES, Piece, TetrominoRules
 from engine.tetromino.single import Game, Lock, Step, trace
+from replay.games import row_words as say
 from replay.games.drawing import CellLook, Column, Look, Panel, TraceRow, grid_text
 from replay.games.kind import EMPTY, first_used_row, rows_with_fault
-from replay.words import visible
+from replay.harmless import visible
+from replay.i18n import ENGLISH, N_, Language
 
-TICKS_A_SECOND = 60
 # Locks that one waiting time may draw; of more, only the last one follows.
 WAIT_ROWS = 40
 EMPTIED, PLACED_EMPTIED = "x", "q"
 HOLD = "c"
-LINE_NAMES = ("", "single", "double", "triple", "four lines")
+INPUT_NAMES = {
+    "l": N_("shift left"), "r": N_("shift right"), "x": N_("turn clockwise"), "z": N_("turn counter-clockwise"),
+    "d": N_("soft drop"), "h": N_("hard drop"), HOLD: N_("hold"),
+}  # fmt: skip
+# What a lock was paid for, by the spin's kind and the number of lines.
+CLEAR_NAMES = {
+    ("", 1): N_("single"), ("", 2): N_("double"), ("", 3): N_("triple"), ("", 4): N_("four lines"),
+    ("full", 0): N_("T-spin without a line"), ("full", 1): N_("T-spin single"), ("full", 2): N_("T-spin double"),
+    ("full", 3): N_("T-spin triple"), ("mini", 0): N_("mini T-spin without a line"), ("mini", 1): N_("mini T-spin single"),
+    ("mini", 2): N_("mini T-spin double"), ("mini", 3): N_("mini T-spin triple"),
+}  # fmt: skip
 _STYLES = {"I": "cyan", "J": "blue", "L": "bright_red", "O": "yellow", "S": "green", "T": "magenta", "Z": "red"}
-# Signs on these colours have a contrast of 4.5 or more; the letter says which piece it is, the colour only helps.
-_CSS = """:root {
-  --piece-i: #0b7285; --piece-j: #3b5bdb; --piece-l: #b65200; --piece-o: #7a6200; --piece-s: #2b7a34; --piece-t: #9c36b5; --piece-z: #c92a2a; --piece-sign: #ffffff;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --piece-i: #5cd3e6; --piece-j: #93a9ff; --piece-l: #ffb066; --piece-o: #f2d03b; --piece-s: #7fd68a; --piece-t: #dba6f5; --piece-z: #ff9a92; --piece-sign: #12151c;
-  }
-}
-.board i.cell { color: var(--piece-sign); }
-.board i.live { outline: 3px solid var(--text); outline-offset: -2px; }
-.viewer .board { max-width: 300px; }
-.hand { min-height: 56px; }
-.list td.what { white-space: normal; min-width: 12em; }
-@media (min-width: 800px) { .viewer-and-list { grid-template-columns: minmax(320px, 4fr) minmax(0, 8fr); } }
-"""  # noqa: E501
-
-
 # The piece that stands for all of them in the legend.
 SAMPLE = "T"
 
 
 def _cell_looks() -> dict[str, CellLook]:
-    out = {EMPTY: CellLook(" \u00b7", " .", "dim", "empty", "")}
+    out = {EMPTY: CellLook(" \u00b7", " .", "dim", "void", "")}
     for piece in PIECE_NAMES:
         named = piece == SAMPLE
         css = f"cell piece-{piece.lower()}"
-        out[piece] = CellLook(piece * 2, piece * 2, _STYLES[piece], css, piece, "settled" if named else "")
-        live = "in play or just locked" if named else ""
+        out[piece] = CellLook(piece * 2, piece * 2, _STYLES[piece], css, piece, N_("settled") if named else "")
+        live = N_("in play or just locked") if named else ""
         out[piece.lower()] = CellLook(f"\u2593{piece}", f"@{piece}", f"bold {_STYLES[piece]}", f"{css} live", piece, live)
-    out[EMPTIED] = CellLook("\u2591" * 2, "--", "yellow", "emptied", "×", "emptied")
-    out[PLACED_EMPTIED] = CellLook("\u2592" * 2, "%%", "bold yellow", "emptied live", "⊗", "locked and emptied")
+    out[EMPTIED] = CellLook("\u2591" * 2, "--", "yellow", "emptied", "×", N_("emptied"))
+    out[PLACED_EMPTIED] = CellLook("\u2592" * 2, "%%", "bold yellow", "emptied live", "⊗", N_("locked and emptied"))
     return out
 
 
 LOOK = Look(
     cells=_cell_looks(),
     columns=(
-        Column("Piece", "name"), Column("What", "name what"), Column("Lines"), Column("Level", "beside"),
-        Column("Combo", "beside"), Column("Gain"), Column("Score"),
+        Column(N_("Piece"), "name"), Column(N_("What"), "name what"), Column(N_("Lines")), Column(N_("Level"), "beside"),
+        Column(N_("Combo"), "beside"), Column(N_("Gain")), Column(N_("Score")),
     ),
-    css=_CSS + "".join(f"i.piece-{name} {{ background: var(--piece-{name}); }}\n" for name in PIECE_NAMES.lower()),
 )  # fmt: skip
 
 
@@ -75,42 +66,50 @@ def drawing(piece: Piece) -> list[str]:
     return ["".join(piece.name if row[at] == "#" else EMPTY for at in columns) for row in rows]
 
 
-def start_row(game: Game) -> TraceRow:
+def start_row(game: Game, language: Language) -> TraceRow:
     """The board with the first piece in play."""
     grid = _grid(game.board, game.piece, game.piece_cells, game.rules)
-    said = ("Start of the game", f"in play: {game.piece or 'none'}")
+    title, caption = say.start_words(language)
+    details = (language.gettext("in play: {piece}", piece=game.piece or say.none(language)),)
     return TraceRow(
-        number=0, place="0", token="", title=said[0], details=said[1:], caption="The game before its first move.",
-        grid=grid_text(grid), panels=_panels(game.hold, False, game.upcoming()), values=_values(0, 0, game),
-        cells=_list_cells("", "", 0, 0, game), score=game.score, best_combo=game.best_combo, piece=game.piece,
+        number=0, place="0", token="", title=title, details=details, caption=caption, grid=grid_text(grid),
+        panels=_panels(game.hold, False, game.upcoming(), language), values=_values(0, 0, game, language),
+        cells=_list_cells("", "", 0, 0, game, language), score=game.score, best_combo=game.best_combo, piece=game.piece,
     )  # fmt: skip
 
 
-def rows(game: Game, first: int, last: int | None, token_at: Callable[[bytes, int], str | None]) -> Iterator[TraceRow]:
+def rows(
+    game: Game, first: int, last: int | None, token_at: Callable[[bytes, int], str | None], language: Language
+) -> Iterator[TraceRow]:
     """The rows of the tokens ``first`` (at which the game stands) to ``last``, and the faulty one's."""
     return rows_with_fault(
-        _Drawer(game).rows(), game, first, last, lambda fault: _fault_row(game, fault, token_at(game.log, fault.move) or "")
-    )
+        _Drawer(game, language).rows(), game, first, last,
+        lambda fault: _fault_row(game, fault, token_at(game.log, fault.move) or "", language),
+    )  # fmt: skip
 
 
-def _fault_row(game: Game, fault: Fault, token: str) -> TraceRow:
+def _fault_row(game: Game, fault: Fault, token: str, language: Language) -> TraceRow:
     """The state that a token met which cannot be played."""
-    number, written, why = fault.move + 1, visible(token), visible(fault.text, 160)
+    number, written, why = fault.move + 1, visible(token), say.why_not(fault, language)
+    caption, cannot = say.fault_words(number, written, why, game.score, language)
+    before = language.gettext(
+        "score before it {score}, level {level}, lines {lines}", score=game.score, level=language.plain(game.level),
+        lines=language.plain(game.lines),
+    )  # fmt: skip
     return TraceRow(
-        number=number, place=str(number), token=written, title=f"Move {number:,}   {written}",
-        details=(f"cannot be played: {why}", f"score before it {game.score:,}, level {game.level}, lines {game.lines}"),
-        caption=f"Move {number:,} ({written}) cannot be played: {why}. The score before it is {game.score:,}.",
-        grid=grid_text(_grid(game.board, game.piece, game.piece_cells, game.rules)),
-        panels=_panels(game.hold, bool(game.st[p.ST_HELD]), game.upcoming()), values=_values(0, 0, game),
-        cells=_list_cells("", "", 0, 0, game), score=game.score, best_combo=game.best_combo, fault=why,
+        number=number, place=str(number), token=written, title=say.title(number, written, language), details=(cannot, before),
+        caption=caption, grid=grid_text(_grid(game.board, game.piece, game.piece_cells, game.rules)),
+        panels=_panels(game.hold, bool(game.st[p.ST_HELD]), game.upcoming(), language), values=_values(0, 0, game, language),
+        cells=_list_cells("", "", 0, 0, game, language), score=game.score, best_combo=game.best_combo,
+        fault=visible(fault.text, 160), why=why,
     )  # fmt: skip
 
 
 class _Drawer:
     """Plays a game and draws it; counts the rows of each token."""
 
-    def __init__(self, game: Game) -> None:
-        self.game, self.rules = game, game.rules
+    def __init__(self, game: Game, language: Language) -> None:
+        self.game, self.rules, self.language = game, game.rules, language
         self.rescues = game.st[p.ST_RESCUES]
         self.number = self.place = 0
 
@@ -120,7 +119,10 @@ class _Drawer:
         for step in trace(self.game):
             row = self._row(step)
             if skipped:
-                row = replace(row, details=(*row.details, f"{skipped:,} more pieces locked before this one"))
+                more = self.language.ngettext(
+                    "{count} more pieces locked before this one", "{count} more pieces locked before this one", skipped
+                )
+                row = replace(row, details=(*row.details, more))
             yield row
             many = step.lock and not self.by_input and self.place >= WAIT_ROWS
             skipped = _skip_locks(self.game) if many else 0
@@ -137,42 +139,49 @@ class _Drawer:
 
     def _input_row(self, step: Step) -> TraceRow:
         self.by_input = True
-        letter = step.token[-1]
-        name = INPUT_NAMES[letter] + ("" if step.effect else ", without effect")
-        # After a hold the piece in play is another one.
-        whose = "" if not step.piece else f", {step.piece} comes into play" if letter == HOLD else f" of {step.piece}"
-        gain = f"+{step.gain:,}   " if step.gain else ""
-        title = f"Move {step.move + 1:,}   {step.token}   {step.piece or ''}".rstrip()
-        details = (name, f"{gain}score {step.score:,}", _state(step))
-        earned = f" It brings {_points(step.gain)}, the score is {step.score:,}." if step.gain else ""
-        caption = f"Move {step.move + 1:,} ({step.token}): {name}{whose}.{earned}"
+        language, gettext, letter = self.language, self.language.gettext, step.token[-1]
+        title, when = say.when(step.move + 1, step.token, True, language)
+        name = gettext(INPUT_NAMES[letter])
+        if not step.effect:
+            name = gettext("{action}, without effect", action=name)
+        if not step.piece:
+            caption = gettext("{when}: {action}.", when=when, action=name)
+        elif letter == HOLD:
+            # After a hold the piece in play is another one.
+            caption = gettext("{when}: {action}, {piece} comes into play.", when=when, action=name, piece=step.piece)
+        else:
+            caption = gettext("{when}: {action} of {piece}.", when=when, action=name, piece=step.piece)
+        if step.gain:
+            caption += f" {say.brings(step.gain, step.score, language)}"
+        points = say.gain(step.gain, step.score, language) if step.gain else gettext("score {score}", score=step.score)
+        details = (name, points, _state(step, language))
         # An input has its token's own place on a page, the locks around it stand beside it.
-        return self._draw(step, "", title, details, caption, name)
+        return self._draw(step, "", f"{title}   {step.piece or ''}".rstrip(), details, caption, name)
 
     def _lock_row(self, step: Step, lock: Lock) -> TraceRow:
-        number = step.move + 1
-        if self.by_input:
-            when, title = f"Move {number:,} ({step.token})", f"Move {number:,}   {step.token}   {lock.piece} locks"
-        elif step.token[-1:].isdigit():
-            when = f"In the time after the last move ({step.token})"
-            title = f"After the last move   {step.token}   {lock.piece} locks by itself"
+        language, gettext = self.language, self.language.gettext
+        title, when = say.when(step.move + 1, step.token, self.by_input, language)
+        named = gettext("{piece} locks", piece=lock.piece)
+        if not self.by_input:
+            named = gettext("{piece} locks by itself", piece=lock.piece)
+        why = award_words(lock, self.rules, language)
+        details = [*why, say.gain(step.gain, step.score, language), _state(step, language)]
+        if why:
+            told = [gettext("{when}: {piece} locks, {award}.", when=when, piece=lock.piece, award=why[0])]
         else:
-            when = f"Before move {number:,} ({step.token})"
-            title = f"Before move {number:,}   {step.token}   {lock.piece} locks by itself"
-        why = [*award_words(lock, self.rules)]
-        details = [*why, f"+{step.gain:,}   score {step.score:,}", _state(step)]
-        how = f", {why[0]}" if why else " without a line"
-        told = [f"{when}: {lock.piece} locks{how}.", *(f"{_capital(text)}." for text in why[1:])]
+            told = [gettext("{when}: {piece} locks without a line.", when=when, piece=lock.piece)]
+        told += [f"{_capital(text)}." for text in why[1:]]
         if self.game.st[p.ST_RESCUES] != self.rescues:
-            self.rescues = self.game.st[p.ST_RESCUES]
-            details.append(f"the rows above row {self.rules.rescued_above} are emptied")
-            told.append(f"The rows above row {self.rules.rescued_above} are emptied and play goes on.")
+            self.rescues, above = self.game.st[p.ST_RESCUES], self.rules.rescued_above
+            details.append(gettext("the rows above row {row} are emptied", row=above))
+            told.append(gettext("The rows above row {row} are emptied and play goes on.", row=above))
         if step.finished:
-            details.append("the game is over")
-        over = " The game is over." if step.finished else ""
-        told.append(f"It brings {_points(step.gain)}, the score is {step.score:,}.{over}")
-        what = f"locks: {'; '.join(why)}" if why else "locks"
-        return self._draw(step, "lock", title, tuple(details), " ".join(told), what)
+            details.append(gettext("the game is over"))
+        told.append(say.brings(step.gain, step.score, language))
+        if step.finished:
+            told.append(gettext("The game is over."))
+        what = gettext("locks: {awards}", awards="; ".join(why)) if why else gettext("locks")
+        return self._draw(step, "lock", f"{title}   {named}", tuple(details), " ".join(told), what)
 
     def _draw(self, step: Step, place: str, title: str, details: tuple[str, ...], caption: str, what: str) -> TraceRow:
         grid = _grid(_settled(step), step.piece, step.cells, self.rules)
@@ -182,9 +191,10 @@ class _Drawer:
             row[:] = [PLACED_EMPTIED if cell.islower() else EMPTIED for cell in row]
         return TraceRow(
             number=step.move + 1, place=place, token=step.token, title=title, details=details, caption=caption,
-            grid=grid_text(grid), panels=_panels(step.hold, step.held, step.next), values=_values(step.gain, lines, step),
-            cells=_list_cells(step.piece or "", what, lines, step.gain, step), score=step.score, best_combo=step.best_combo,
-            piece=step.piece,
+            grid=grid_text(grid), panels=_panels(step.hold, step.held, step.next, self.language),
+            values=_values(step.gain, lines, step, self.language),
+            cells=_list_cells(step.piece or "", what, lines, step.gain, step, self.language), score=step.score,
+            best_combo=step.best_combo, piece=step.piece,
         )  # fmt: skip
 
 
@@ -210,33 +220,34 @@ def _skip_locks(game: Game) -> int:
     return max(0, locks - 1)
 
 
-def award_words(lock: Lock, rules: TetrominoRules) -> list[str]:
+def award_words(lock: Lock, rules: TetrominoRules, language: Language = ENGLISH) -> list[str]:
     """What a lock was paid for, part by part; [] when it was paid nothing.
 
     The first part is the line clear or spin: ``T-spin double, back-to-back, level 4: 1200 x 4 x 1.5 = 7,200``.
     """
-    lines = LINE_NAMES[lock.lines] or ("without a line" if lock.spin else "")
-    name = " ".join(part for part in (_SPINS[lock.spin], lines) if part)
-    if not name:
+    gettext, plain = language.gettext, language.plain
+    name = CLEAR_NAMES.get((lock.spin, lock.lines))
+    if name is None:
         return []
     paid = lock.base * lock.level
-    times = f"{lock.base} x {lock.level}"
+    shown = {"clear": gettext(name), "level": plain(lock.level)}
+    times = f"{plain(lock.base)} x {plain(lock.level)}"
     if lock.back_to_back:
         factor, parts = rules.back_to_back
-        name += ", back-to-back"
+        times += f" x {language.decimal(_factor(factor, parts))}"
         paid = paid * factor // parts
-        times += f" x {_factor(factor, parts)}"
-    words = [f"{name}, level {lock.level}: {times} = {paid:,}"]
+        words = [gettext("{clear}, back-to-back, level {level}: {product} = {points}", **shown, product=times, points=paid)]
+    else:
+        words = [gettext("{clear}, level {level}: {product} = {points}", **shown, product=times, points=paid)]
     if lock.lines and lock.combo > 0:
+        times = f"{plain(rules.combo)} x {plain(lock.combo)} x {plain(lock.level)}"
         bonus = rules.combo * lock.combo * lock.level
-        words.append(f"combo {lock.combo}: {rules.combo} x {lock.combo} x {lock.level} = {bonus:,}")
+        words.append(gettext("combo {combo}: {product} = {points}", combo=plain(lock.combo), product=times, points=bonus))
     if lock.perfect:
         bonus = rules.perfect_points[lock.lines - 1]
-        words.append(f"perfect clear: {bonus} x {lock.level} = {bonus * lock.level:,}")
+        times = f"{plain(bonus)} x {plain(lock.level)}"
+        words.append(gettext("perfect clear: {product} = {points}", product=times, points=bonus * lock.level))
     return words
-
-
-_SPINS = {"": "", "mini": "mini T-spin", "full": "T-spin"}
 
 
 def _factor(times: int, parts: int) -> str:
@@ -251,44 +262,48 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _points(count: int) -> str:
-    return "1 point" if count == 1 else f"{count:,} points"
+def _combo(combo: int, language: Language) -> str:
+    return language.plain(combo) if combo >= 0 else say.none(language)
 
 
-def _combo(combo: int) -> str:
-    return str(combo) if combo >= 0 else "none"
+def _chain(at: Step | Game, language: Language) -> str:
+    return language.gettext("on") if at.back_to_back else language.gettext("off")
 
 
-def _seconds(tick: int) -> str:
-    return f"{tick // TICKS_A_SECOND:,}.{tick % TICKS_A_SECOND * 10 // TICKS_A_SECOND} s"
-
-
-def _state(at: Step | Game) -> str:
-    chain = "on" if at.back_to_back else "off"
-    return f"level {at.level}, lines {at.lines}, combo {_combo(at.combo)}, back-to-back {chain}, {_seconds(at.tick)}"
-
-
-def _values(gain: int, lines: int, at: Step | Game) -> tuple[tuple[str, str], ...]:
-    return (
-        ("Score", f"{at.score:,}"), ("Gain", f"+{gain:,}"), ("Cleared", str(lines)), ("Level", str(at.level)),
-        ("Lines", f"{at.lines:,}"), ("Combo", _combo(at.combo)), ("Best combo", str(at.best_combo)),
-        ("Back-to-back", "on" if at.back_to_back else "off"), ("Clock", _seconds(at.tick)),
+def _state(at: Step | Game, language: Language) -> str:
+    return language.gettext(
+        "level {level}, lines {lines}, combo {combo}, back-to-back {chain}, {time}", level=language.plain(at.level),
+        lines=language.plain(at.lines), combo=_combo(at.combo, language), chain=_chain(at, language),
+        time=say.seconds(at.tick, language),
     )  # fmt: skip
 
 
-def _list_cells(piece: str, what: str, lines: int, gain: int, at: Step | Game) -> tuple[tuple[str, str], ...]:
+def _values(gain: int, lines: int, at: Step | Game, language: Language) -> tuple[tuple[str, str], ...]:
+    gettext, number, plain = language.gettext, language.number, language.plain
     return (
-        (piece, ""), (what, ""), (str(lines or ""), ""), (str(at.level), ""), (_combo(at.combo), ""), (f"+{gain:,}", ""),
-        (f"{at.score:,}", ""),
+        (gettext("Score"), number(at.score)), (gettext("Gain"), f"+{number(gain)}"), (gettext("Cleared"), str(lines)),
+        (gettext("Level"), plain(at.level)), (gettext("Lines"), number(at.lines)), (gettext("Combo"), _combo(at.combo, language)),
+        (gettext("Best combo"), plain(at.best_combo)), (gettext("Back-to-back"), _chain(at, language)),
+        (gettext("Clock"), say.seconds(at.tick, language)),
     )  # fmt: skip
 
 
-def _panels(hold: str | None, held: bool, upcoming: tuple[str, ...]) -> tuple[Panel, ...]:
-    label = f"{hold or 'none'}{' (used)' if held else ''}"
-    following = tuple((piece, piece) for piece in upcoming) or (("none", None),)
+def _list_cells(
+    piece: str, what: str, lines: int, gain: int, at: Step | Game, language: Language
+) -> tuple[tuple[str, str], ...]:
     return (
-        Panel("hold", "Hold", "hold: ", ((label, hold),), drawn=False),
-        Panel("next", "Next", "next: ", following, drawn=False),
+        (piece, ""), (what, ""), (str(lines or ""), ""), (language.plain(at.level), ""), (_combo(at.combo, language), ""),
+        (f"+{language.number(gain)}", ""), (language.number(at.score), ""),
+    )  # fmt: skip
+
+
+def _panels(hold: str | None, held: bool, upcoming: tuple[str, ...], language: Language) -> tuple[Panel, ...]:
+    gettext, none = language.gettext, say.none(language)
+    label = gettext("{piece} (used)", piece=hold or none) if held else hold or none
+    following = tuple((piece, piece) for piece in upcoming) or ((none, None),)
+    return (
+        Panel("hold", gettext("Hold"), gettext("hold: "), ((label, hold),), drawn=False),
+        Panel("next", gettext("Next"), gettext("next: "), following, drawn=False),
     )
 
 

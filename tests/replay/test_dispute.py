@@ -11,11 +11,16 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
+from engine.blocks import kernel as blocks_kernel
 from engine.blocks.single import trace
+from engine.tetcolor import layout as tetcolor_layout
+from engine.tetromino import pieces as tetromino_pieces
 from replay import verdict as v
 from replay.challenges import Challenge, ChallengeTable
-from replay.dispute import HTML_MOVES, TEMPLATES, Dispute, render_html, render_terminal
+from replay.dispute import Dispute, render_terminal
 from replay.errors import UsageError
+from replay.game_page import HTML_MOVES, STATIC, render_html, style
+from replay.games import NAMES, kind_of
 from replay.verdict import Reason
 from tests.replay.games import BOARD, FINISHED, FINISHED_TOKENS, GAME, RULEBOOK, SCORE, TOKENS, dispute, record, verdict_of
 
@@ -293,6 +298,45 @@ def test_a_range_of_the_page():
     assert "the range holds none of the 60 moves" in render_html(dispute(record(TOKENS, GAME)), 90, 99)
 
 
+@pytest.mark.parametrize("game", NAMES)
+def test_every_class_of_a_cell_has_a_style(game):
+    css = style(game)
+    for look in kind_of(game).look.cells.values():
+        for name in look.css.split():
+            assert re.search(rf"i\.{name}\b", css) or name == "cell", (game, name)
+
+
+def test_the_page_needs_no_style_attribute_and_every_board_finds_its_columns():
+    """The ops pages forbid style attributes; a board's columns are a class, up to the widest board of any game."""
+    html = render_html(dispute(record(TOKENS, GAME, score=1)))
+    assert not [attributes for _, attributes in Page(html).tags if "style" in attributes]
+    assert 'class="board columns-8"' in html
+    widest = max(blocks_kernel.MAX_SIDE, tetromino_pieces.MAX_WIDTH, tetcolor_layout.MAX_WIDTH)
+    for columns in range(1, widest + 1):
+        assert f".columns-{columns} {{ --columns: {columns}; }}\n" in style("blocks")
+
+
+def test_the_script_is_the_file_that_the_ops_pages_link():
+    page = Page(render_html(dispute(record(TOKENS, GAME))))
+    assert page.scripts[1].strip() == (STATIC / "player.js").read_text("utf-8").strip()
+
+
+@pytest.mark.parametrize(
+    ("game", "log"),
+    [
+        ("blocks", " 1a1 *2c5\t3h8  q9-- 1a1"), ("tetromino", "l 12r 5 d30h 7"), ("tetromino", "lr\u00e9r hh"),
+        ("tetcolor", "5h r2l 9"), ("tetcolor", "hh\u00e9lr q"), ("blocks", ""), ("tetromino", ""), ("tetcolor", "  "),
+    ],
+)  # fmt: skip
+def test_a_token_stands_where_its_text_does(game, log):
+    data, kind = log.encode(), kind_of(game)
+    for index in range(8):
+        place, text = kind.token_place(data, index), kind.token_at(data, index)
+        assert (place is None) == (text is None), (game, index, place, text)
+        if place is not None:
+            assert data[place[0] : place[1]].decode("ascii", "backslashreplace") == text
+
+
 def test_rendering_repeats_itself():
     shown = dispute(record(TOKENS, GAME, score=1))
     assert render_html(shown) == render_html(dispute(record(TOKENS, GAME, score=1)))
@@ -304,11 +348,26 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+def colours_of(css: str, scheme: str) -> dict[str, str]:
+    """The colours that a style sheet's custom properties have in a scheme."""
+    dark = r"@media \(prefers-color-scheme: dark\) \{\s*:root \{(.*?)\}\s*\}"
+    found = re.findall(r":root \{(.*?)\}", re.sub(dark, "", css, flags=re.S), flags=re.S)
+    if scheme == "dark":
+        found += re.findall(dark, css, flags=re.S)
+    return {name: colour for block in found for name, colour in re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block)}
+
+
+def sheets_of(frame: str, game: str) -> str:
+    """The style of a page that is one file, or of the same parts within the ops pages."""
+    if frame == "page":
+        return style(game)
+    return "".join((STATIC / name).read_text("utf-8") for name in ("base.css", "player.css", f"look-{game}.css"))
+
+
+@pytest.mark.parametrize("frame", ["page", "dashboard"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_aa(scheme):
-    css = (TEMPLATES / "game.html.j2").read_text("utf-8")
-    blocks = re.findall(r":root \{(.*?)\}", css, flags=re.S)
-    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", blocks[scheme == "dark"]))
+def test_contrast_is_aa(scheme, frame):
+    colours = colours_of(sheets_of(frame, "blocks"), scheme)
     texts = [
         ("text", "page"), ("text", "card"), ("soft", "card"), ("soft", "page"), ("accent", "card"), ("accent", "here"),
         ("text", "here"), ("text", "wrong-back"), ("wrong", "card"), ("wrong", "wrong-back"), ("wrong", "empty"),

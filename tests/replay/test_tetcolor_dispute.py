@@ -13,11 +13,11 @@ import pytest
 from engine.tetcolor import layout as at
 from engine.tetcolor import notation
 from engine.tetcolor.single import Game, trace
-from replay.dispute import TEMPLATES, render_html
+from replay.game_page import render_html, style
 from replay.games.tetcolor_look import COLOUR_CODES, DESTROYED, LIVE, LOOK, SIGN_CODES, THAWED, cell_of, code
 from tests.engine.random_tetcolor import make_games
 from tests.replay.night_support import EVIL
-from tests.replay.test_dispute import Page, _luminance, printed
+from tests.replay.test_dispute import Page, _luminance, colours_of, printed
 from tests.replay.tetcolor_games import DAY, KIND, MODES, RULES, dispute, open_game, play, played, record
 
 TOKENS, GAME = play(30)
@@ -338,13 +338,13 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_is_aa(scheme):
-    page = (TEMPLATES / "game.html.j2").read_text("utf-8")
-    colours: dict[str, str] = {}
-    for css in (page, LOOK.css):
-        blocks = re.findall(r":root \{(.*?)\}", css, flags=re.S)
-        colours |= dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", blocks[scheme == "dark"]))
+    css = style("tetcolor")
+    colours = colours_of(css, scheme)
     for letter, colour in COLOUR_CODES.items():
         assert contrast(colour, SIGN_CODES[letter]) >= 4.5, letter
+        # Whatever draws the colour on a terminal is the colour of the page.
+        assert f"i.colour-{letter} {{ background-color: {colour}; }}" in css
+        assert f".shape i.colour-{letter} {{ color: {SIGN_CODES[letter]}; }}" in css
     for ground in ("empty", "card"):
         assert contrast(colours["block-edge"], colours[ground]) >= 3, ground
 
@@ -361,7 +361,7 @@ def test_no_two_looks_are_told_apart_by_colour_alone():
         key = (look.sign, re.sub(r"colour-[a-e]", "", look.css))
         assert looks.setdefault(key, drawn) == drawn
     for name in ("live", "thawed", "kept", "emptied", "ice"):
-        assert re.search(rf"i\.{name} \{{", LOOK.css + (TEMPLATES / "game.html.j2").read_text("utf-8"))
+        assert re.search(rf"i\.{name} \{{", style("tetcolor"))
 
 
 def test_an_opened_game_is_not_touched_by_drawing_it():

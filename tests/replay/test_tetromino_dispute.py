@@ -12,10 +12,10 @@ import pytest
 from engine.outcome import APPLIED
 from engine.tetromino.pieces import ST_LOCKS, ST_WAIT
 from engine.tetromino.single import Game, Lock, trace
-from replay.dispute import TEMPLATES, render_html
-from replay.games.tetromino_rows import LOOK, WAIT_ROWS, award_words
+from replay.game_page import render_html, style
+from replay.games.tetromino_rows import WAIT_ROWS, award_words
 from tests.engine.random_tetromino import make_games
-from tests.replay.test_dispute import Page, _luminance, printed
+from tests.replay.test_dispute import Page, _luminance, colours_of, printed
 from tests.replay.tetromino_games import A1_PREFIX, DAY, GAME, RULES, TOKENS, dispute, open_game, play, played, record
 
 SPIN = "x" + 19 * "d" + "xh"
@@ -232,11 +232,7 @@ def test_without_scripts_the_page_still_tells_every_step():
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_is_aa(scheme):
-    page = (TEMPLATES / "game.html.j2").read_text("utf-8")
-    colours: dict[str, str] = {}
-    for css in (page, LOOK.css):
-        blocks = re.findall(r":root \{(.*?)\}", css, flags=re.S)
-        colours |= dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", blocks[scheme == "dark"]))
+    colours = colours_of(style("tetromino"), scheme)
     for piece in "ijlostz":
         for least, other in ((4.5, "piece-sign"), (3.0, "empty"), (3.0, "card")):
             high, low = sorted((_luminance(colours[other]), _luminance(colours[f"piece-{piece}"])), reverse=True)
