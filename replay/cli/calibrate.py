@@ -29,7 +29,7 @@ def calibrate(
     first: Annotated[str | None, typer.Option("--from", help="First day of the lake, YYYY-MM-DD.", show_default=False)] = None,
     last: Annotated[str | None, typer.Option("--to", help="Last day of the lake.", show_default=False)] = None,
     game: common.GameOption = "blocks",
-    version: Annotated[str | None, typer.Option(help="Rules version that the games name (the newest).", show_default=False)] = None,
+    version: Annotated[str | None, typer.Option(help="Rules version that games name (the newest).", show_default=False)] = None,
     most: Annotated[int, typer.Option("--games", help="Games to use at most.", min=1)] = 200_000,
     challenges: common.ChallengesOption = None,
     rules: common.RulesOption = None,
