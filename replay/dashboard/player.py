@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse
 
 from replay.dashboard import views
 from replay.dashboard.flags import WORDS, pages
+from replay.dashboard.player_uploads import attach_same_logs, attach_uploads
 from replay.errors import InputError, UsageError, first_line
 from replay.flags import FlagFilter, query_flags
 from replay.reviews.model import Decision, facts_of, review_of, subject_of
@@ -137,13 +138,14 @@ def _uploaded(lake: Lake, days: list[date], player_id: str, page: int) -> Row | 
     from replay.standings_queries import read_sql
 
     with _in_one_sentence(lake), held_open(map(lake.verdict_file, days)) as files, connect() as con:
-        con.execute(read_sql("pages/player_uploads"), {"files": files, "days": days, "player_id": player_id})
+        attach_uploads(con, files, days, player_id)
         uploads = rows_of(con.execute(read_sql("pages/player_summary")))[0]
         if not uploads["uploads"]:
             return None
         wanted = {"limit": GAMES_SHOWN, "offset": (page - 1) * GAMES_SHOWN}
         games = rows_of(con.execute(read_sql("pages/player_games"), wanted))
-        asked = {"files": files, "player_id": player_id, "limit": LOGS_SHOWN, "shown": OTHERS_SHOWN}
+        attach_same_logs(con, files)
+        asked = {"player_id": player_id, "limit": LOGS_SHOWN, "shown": OTHERS_SHOWN}
         logs = rows_of(con.execute(read_sql("pages/player_logs"), asked))
     for row in games:
         row["reasons"] = json.loads(row["reasons"])

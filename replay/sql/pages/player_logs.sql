@@ -1,13 +1,8 @@
 -- Grain: one row a log of the player that somebody else uploaded for the same challenge too, longest first, with the number of all
 -- such logs.  Who was first: by uploaded_at, then game_id, as a night decides it.
-WITH uploads AS (
-    SELECT game, challenge, log_hash_low, log_hash_high, player_id, game_id, uploaded_at, moves_received
-    FROM read_parquet($files, hive_partitioning = false, union_by_name = true)
-    WHERE log_hash_low IN (SELECT log_hash_low FROM player_uploads)
-),
-same_logs AS (
-    SELECT uploads.*
-    FROM uploads
+WITH same_logs AS (
+    SELECT uploads_of_logs.*
+    FROM uploads_of_logs
     SEMI JOIN player_uploads USING (game, challenge, log_hash_low, log_hash_high)
 ),
 first_of_players AS (

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from replay.dashboard import player as page
+from replay.dashboard import player_uploads
+from replay.lake import Lake
 from tests.replay.dashboard.lists_support import LONG, SHORT, lists_lake
 from tests.replay.dashboard.support import client, elements, text_of
 from tests.replay.dashboard.test_flags import games_on
@@ -169,3 +176,51 @@ def test_a_wrong_parameter_is_a_sentence(browser, query):
     answer = browser.get(f"/player?id=p-first&{query}")
     assert answer.status_code == 400
     assert "is no whole number" in text_of(answer)
+
+
+def test_a_second_look_reads_only_the_files_that_were_replaced(lists, tmp_path, monkeypatch):
+    """E8: what was found in a file is kept while that very file lies there, and no longer."""
+    root = tmp_path / "lake"
+    shutil.copytree(lists.root, root)
+    lake = Lake(root)
+    days = lake.published_days()
+    looked = []
+
+    def gather(found, files, wanted, look):
+        def counted(some):
+            looked.append(len(some))
+            return look(some)
+
+        return real(found, files, wanted, counted)
+
+    real = player_uploads._gather
+    monkeypatch.setattr(player_uploads, "_gather", gather)
+    first = page._uploaded(lake, days, "p-cheat", 1)
+    assert first is not None
+    assert looked == [len(days)] * 2
+    assert page._uploaded(lake, days, "p-cheat", 1) == first
+    assert looked == [len(days)] * 2
+    # A night puts another file in the place of one: here one without this player's rows.
+    path = lake.verdict_file(days[-1])
+    rows = pq.read_table(path)
+    own = pc.equal(rows.column("player_id"), "p-cheat")
+    aside = path.with_name("aside.parquet")
+    pq.write_table(rows.filter(pc.invert(own)), aside)
+    os.replace(aside, path)
+    second = page._uploaded(lake, days, "p-cheat", 1)
+    gone = pc.sum(own).as_py()
+    assert gone > 0
+    assert second["uploads"]["uploads"] == first["uploads"]["uploads"] - gone
+    assert [row for row in first["games"] if row["day"] != days[-1]] == second["games"]
+    assert looked[2] == 1
+    # Somebody else is looked for in all of them.
+    assert page._uploaded(lake, days, "nobody", 1) is None
+    assert looked[-1] == len(days)
+
+
+def test_what_is_kept_has_a_bound():
+    found = player_uploads._Found(2)
+    for number in range(3):
+        found.keep((number,), "p", number)
+        assert found.get((number,), "p") == number
+    assert [found.get((number,), "p") for number in range(3)] == [None, 1, 2]
