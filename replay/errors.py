@@ -102,5 +102,9 @@ class NightRunning(NightError):
 
 
 def first_line(error: Exception) -> str:
-    """What a library's error says, without the lines that follow: our errors are one sentence."""
-    return str(error).partition("\n")[0]
+    """What a library's error says, without the lines that follow: our errors are one sentence.
+
+    Bytes of a broken file may stand in it: what cannot be printed is written as an escape.
+    """
+    text = str(error).partition("\n")[0]
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -20,6 +20,8 @@ CHUNK_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
 _READ = 1 << 20
 _SIP = 2048
+# A line takes half a kilobyte of columns however short it is: a block of many more lines than records have is scanned in pieces.
+_MANY_LINES = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -169,13 +171,25 @@ def split_lines(pieces: Iterator[bytes], bom: bool = True) -> Iterator[Chunk]:
         cut = block.rfind(b"\n", 0, size) + 1
         kept = bytes(block[cut:size])
         if cut:
-            yield Chunk(block, cut)
+            yield from _cut_many_lines(block, cut)
         if len(kept) > MAX_RECORD_BYTES:
             dropping, kept = len(kept), b""
     if dropping:
         yield Chunk(bytearray(sk.PADDING), 0, oversize=dropping)
     if kept:
         yield Chunk(bytearray(kept + bytes(sk.PADDING)), len(kept))
+
+
+def _cut_many_lines(block: bytearray, size: int) -> Iterator[Chunk]:
+    """The whole lines ``block[:size]`` as one chunk, or as pieces when there are very many: none has more lines than bytes."""
+    if block.count(b"\n", 0, size) <= _MANY_LINES:
+        yield Chunk(block, size)
+        return
+    start = 0
+    while start < size:
+        end = block.rfind(b"\n", start, start + _MANY_LINES) + 1 or block.find(b"\n", start, size) + 1
+        yield Chunk(block[start:end] + bytes(sk.PADDING), end - start)
+        start = end
 
 
 def scan_chunk(chunk: Chunk) -> RecordBatch:

@@ -201,11 +201,13 @@ def run_night(
         publication = Publication(lake)
         with timings.step("publish"):
             run = stage_day(publication, lake, day, pulled, results, settings)
+        # Not behind the publication: a night that is killed between the two would find the day done when it runs again, and leave
+        # its shards for ever.
+        shutil.rmtree(staging_of(lake, day), ignore_errors=True)
         if report:
             report("standings", 0, 0)
         with timings.step("standings"):
             publish_standings(publication, lake, settings, bool(renamed))
-        shutil.rmtree(staging_of(lake, day), ignore_errors=True)
         forget_failure(lake, day)
         return run
 

@@ -134,7 +134,7 @@ def format_time(microseconds: int) -> str:
 
 
 def _nesting(text: str) -> int:
-    """The deepest nest of brackets outside strings; what is no JSON gives some number too."""
+    """The deepest nest of brackets outside strings, as far as anybody wants to know it; what is no JSON gives some number too."""
     deepest = depth = 0
     quoted = False
     for match in _BRACKET.finditer(text):
@@ -144,6 +144,8 @@ def _nesting(text: str) -> int:
         elif not quoted and len(mark) == 1:
             depth += 1 if mark in "[{" else -1
             deepest = max(deepest, depth)
+            if deepest > MAX_NESTING:
+                break
     return deepest
 
 

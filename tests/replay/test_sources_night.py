@@ -156,7 +156,10 @@ def test_a_source_that_is_not_there_is_an_error_and_changes_nothing(landing, lak
     done = cli("nightly", "--day", THREE, "--lake", lake, env=env)
     assert done.returncode == 2
     assert done.stderr.decode().count("\n") == 1
-    assert [path.name for path in lake.iterdir() if not path.name.startswith(".")] == []
+    # Only why the night failed is left behind.
+    assert sorted(path.relative_to(lake).as_posix() for path in lake.rglob("*") if path.is_file() and path.name != ".lock") == [
+        f"reports/day={THREE}/failure.json"
+    ]
 
 
 # --- Late files -----------------------------------------------------------------------------------------------------------
