@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: airflow cluster dashboard demo messages test test-browser test-dags check lint types layers bench twin twin-blocks twin-tetromino twin-tetcolor clean
+.PHONY: airflow cluster dashboard demo fuzz kills messages mutation test test-browser test-dags check lint types layers bench twin twin-blocks twin-tetromino twin-tetcolor clean
 
 demo: $(STAMP)  ## three days of simulated uploads, verified and held against the truth
 	$(BIN)/replay demo --fresh
@@ -36,6 +36,12 @@ messages: $(STAMP)  ## the catalogues of what players are told, brought up to da
 bench: $(STAMP)  ## the figures, one table
 	$(BIN)/python -m benchmarks
 
+# Names or areas of defects and other options of the run, e.g. MUTATION="--only marts --jobs 2".
+MUTATION ?=
+
+mutation: $(STAMP)  ## deliberate defects, planted one at a time, and who notices each; fails when one survives (tests/mutation/README.md)
+	$(BIN)/python -m tests.mutation $(MUTATION)
+
 # Games of Tetromino Arcade and of Tetcolor each; their twins are a hundred times slower than the block puzzle's.
 TWIN ?= 20000
 BLOCKS ?= 100000
@@ -47,6 +53,20 @@ twin-blocks: $(STAMP)
 
 twin-tetromino twin-tetcolor: twin-%: $(STAMP)
 	REPLAY_TWIN_GAMES=$(TWIN) $(BIN)/pytest tests/engine/test_$*_twin.py
+
+# How long to fuzz, and the seed of an earlier run, which it printed, e.g. FUZZ_SECONDS=600 FUZZ_SEED=17.
+FUZZ_SECONDS ?= 600
+FUZZ_SEED ?=
+
+fuzz: $(STAMP)  ## broken records, logs and files, for as long as FUZZ_SECONDS says; what fails is kept in tests/fuzz/found/
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
+
+# Processes that are killed, and the seed of their moments.
+KILLS ?= 200
+KILL_SEED ?= 1
+
+kills: $(STAMP)  ## nights over several days killed at any moment, KILLS times, each run again and compared
+	REPLAY_KILLS=$(KILLS) REPLAY_KILL_SEED=$(KILL_SEED) $(BIN)/pytest -s tests/replay/test_kills_over_days.py
 
 airflow: $(VENV)/.airflow  ## Airflow on this machine alone, the DAG unpaused, a simulated day landed; Ctrl-C stops it
 	dags/standalone.sh $(BIN)

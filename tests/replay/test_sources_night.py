@@ -157,7 +157,7 @@ def test_a_source_that_is_not_there_is_an_error_and_changes_nothing(landing, lak
     assert done.returncode == 2
     assert done.stderr.decode().count("\n") == 1
     # Only why the night failed is left behind.
-    assert sorted(path.relative_to(lake).as_posix() for path in lake.rglob("*") if path.is_file() and path.name != ".lock") == [
+    assert sorted(path.relative_to(lake).as_posix() for path in lake.rglob("*") if path.is_file() and not path.name.startswith(".")) == [
         f"reports/day={THREE}/failure.json"
     ]
 
