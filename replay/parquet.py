@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from engine.batch import TextColumn
 from engine.compiled import jit
+from replay import record
 from replay import scan_kernel as sk
 from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordBatch, Truths, empty_batch, nation_table
 from replay.errors import DamagedInput, InputError, MalformedRecord, first_line
@@ -26,7 +27,7 @@ from replay.record import (
     parse_time,
 )
 
-_jit = jit(sk)
+_jit = jit(sk, record)
 
 BATCH_ROWS = 32_768
 BATCH_BYTES = 64 << 20

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiled import CONFIG, borrowed, borrowed_uncompiled, jit
+from replay import record
 from replay.record import (
     CLOCK_SKEW_US,
     FIELDS,
@@ -26,7 +27,8 @@ from replay.record import (
     TIME,
 )
 
-_jit = jit()
+# Constants of the record's own module are frozen into the machine code.
+_jit = jit(record)
 _borrowed: Any = borrowed_uncompiled if CONFIG.DISABLE_JIT else borrowed
 
 # The optional fields stand behind the others.

@@ -67,12 +67,25 @@ def lines_of(name: str, data: bytes) -> list[bytes] | None:
     """The lines of a text file, read by other means than ours; None where its container is broken."""
     try:
         if name.endswith(".gz"):
-            data = gzip.decompress(data)
+            data = _ungzip(data)
         elif name.endswith(".zst"):
             data = _unzstd(data)
     except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
         return None
     return data.removeprefix(_BOM).split(b"\n")
+
+
+def _ungzip(data: bytes) -> bytes:
+    rest = data
+    while rest.strip(b"\0"):
+        # Python's reader passes over reserved flags of a member, which RFC 1952 (2.3.1.2) tells readers to refuse.
+        rest = rest.lstrip(b"\0")
+        if len(rest) > 3 and rest[3] & 0xE0:
+            raise ValueError("reserved flags are set")
+        decoder = zlib.decompressobj(31)
+        decoder.decompress(rest)
+        rest = decoder.unused_data
+    return gzip.decompress(data)
 
 
 def _unzstd(data: bytes) -> bytes:

@@ -240,8 +240,8 @@ class Killer:
     def look(self, number: int) -> None:
         """What a reader finds after a kill: whole files, counts that add up, boards that are the sums of their bests."""
         lake = Lake(self.lake)
-        # A publication that is decided and not through moves a day's files one by one, the boards last: each is whole, and the next
-        # writer goes on with it.
+        # A publication that is decided and not through moves a day's files one by one: each is whole, and the next writer goes on
+        # with it.
         under_way = (lake.staging / "publish" / "journal.json").exists()
         for day in lake.published_days():
             if under_way:
