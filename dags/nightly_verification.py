@@ -91,7 +91,9 @@ with DAG(
     dagrun_timeout=timedelta(hours=20),
     params={
         "day": Param(None, type=["null", "string"], format="date", title="Day", description="For a run by hand, YYYY-MM-DD."),
-        "allow_empty": Param(False, type="boolean", title="Allow empty", description="Publish a day that received nothing."),
+        "allow_empty": Param(
+            False, type="boolean", title="Allow empty", description="Publish a day that received nothing, or only flagged games."
+        ),
     },
     default_args={
         "owner": "scores",

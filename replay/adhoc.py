@@ -29,6 +29,7 @@ def verify_files(
     import pyarrow.parquet as pq
 
     from replay import publish
+    from replay.clocks import find_odd_clocks
     from replay.relations import resolve
 
     _check_files(files)
@@ -41,7 +42,8 @@ def verify_files(
         uploads = publish.uploads_of(parts, wanted, _DAY)
         relations = resolve(con, uploads) if len(uploads) else {}
         verdicts = staging / "verdicts.parquet"
-        publish.write_verdicts(verdicts, parts, relations, _DAY)
+        clocks = find_odd_clocks((batch for part in parts for batch in part.batches()), verifier.settings)
+        publish.write_verdicts(verdicts, parts, relations, _DAY, clocks)
         aside = [row for part in parts for row in part.quarantined()]
         order = {str(path): index for index, path in enumerate(files)}
         aside.sort(key=lambda row: (order[row["source_file"]], row["source_line"]))

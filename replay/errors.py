@@ -17,10 +17,14 @@
         ├── CountsDoNotAddUp  records in and rows out differ
         ├── CheckFailed       a check in sql/checks returned rows
         ├── EngineDisagreement  the compiled and the interpreted engine differ about a game
+        ├── NothingVerified   games came, and not one of them was verified
+        ├── PlantedMissed     a forgery that was planted was not caught, or its original not verified
         └── NightRunning      another night holds the lake
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class ReplayError(Exception):
@@ -94,7 +98,24 @@ class CheckFailed(NightError):
 
 
 class EngineDisagreement(NightError):
-    """The compiled and the interpreted engine differ about a game: our own bug, nobody is accused because of it."""
+    """The compiled and the interpreted engine differ about a game: our own bug, nobody is accused because of it.
+
+    ``game`` is what somebody needs to look into it: the record, both results and ``code``; as JSON.
+    """
+
+    code = "engine_disagreement"
+
+    def __init__(self, message: str, game: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.game = game
+
+
+class NothingVerified(NightError):
+    """Games came, and not one of them was verified: that is a broken client or a broken rules file, not a day of cheats."""
+
+
+class PlantedMissed(NightError):
+    """A forgery that was planted to prove the night was not caught as it should be, or its honest original was not verified."""
 
 
 class NightRunning(NightError):

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from replay.errors import ReplayError, first_line
+from replay.errors import EngineDisagreement, ReplayError, first_line
 from replay.lake import Lake
 
 LOG = logging.getLogger(__name__)
 FILE = "failure.json"
+# The game about which two engines differ, as it was uploaded.
+GAME_FILE = "disagreement.json"
 # What a step does, the next good run of the same step makes good; publishing the day makes good whatever failed before it.
 NIGHT = "night"
 
@@ -32,13 +35,21 @@ class Failure:
     at: datetime
     step: str = NIGHT
 
+    @property
+    def code(self) -> str:
+        """The error as machines name it: ``engine_disagreement`` for EngineDisagreement."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.error).lower()
+
 
 def note_failure(lake: Lake, day: date, error: Exception, step: str = NIGHT) -> None:
     """Leave in the lake why the night of a day failed.  A lake that is not there does not come into being."""
     # Paths of a working folder are nobody's; people know the lake by its URL.
+    if isinstance(error, EngineDisagreement):
+        _attach_game(lake, day, error)
     said = first_line(error).replace(str(lake.root), lake.name)
     found = Failure(day, type(error).__name__, said or type(error).__name__, datetime.now(UTC), step)
-    text = json.dumps(asdict(found) | {"day": day.isoformat(), "at": found.at.isoformat(timespec="seconds")}) + "\n"
+    times = {"day": day.isoformat(), "at": found.at.isoformat(timespec="seconds")}
+    text = json.dumps(asdict(found) | times | {"code": found.code}) + "\n"
     try:
         if lake.exists():
             path = _file(lake, day)
@@ -46,6 +57,20 @@ def note_failure(lake: Lake, day: date, error: Exception, step: str = NIGHT) -> 
             lake.put_texts({path: text})
     except (OSError, ReplayError) as problem:
         LOG.warning("%s: why the night of %s failed cannot be noted (%s)", lake.name, day, first_line(problem))
+
+
+def _attach_game(lake: Lake, day: date, error: EngineDisagreement) -> None:
+    """Leave the game about which the engines differ beside the note, and say in the error where it lies."""
+    path = lake.day("reports", day) / GAME_FILE
+    if error.game is None or str(GAME_FILE) in str(error):
+        return
+    try:
+        if lake.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lake.put_texts({path: json.dumps(error.game, indent=2) + "\n"})
+            error.args = (f"{error} (the game is in {lake.name}/{path.relative_to(lake.root).as_posix()})",)
+    except (OSError, ReplayError) as problem:
+        LOG.warning("%s: the game of %s cannot be left there (%s)", path, day, first_line(problem))
 
 
 @contextmanager
@@ -66,9 +91,9 @@ def forget_failure(lake: Lake, day: date, *steps: str) -> None:
             found = _read(_file(lake, day))
             if found is None or found.step not in steps:
                 return
-        path = _file(lake, day)
-        if lake.name != str(lake.root) or path.exists():
-            lake.remove(path)
+        for path in (_file(lake, day), _file(lake, day).with_name(GAME_FILE)):
+            if lake.name != str(lake.root) or path.exists():
+                lake.remove(path)
     except (OSError, ReplayError) as problem:
         LOG.warning("%s: the failure of %s cannot be forgotten (%s)", lake.name, day, first_line(problem))
 

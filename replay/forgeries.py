@@ -21,14 +21,16 @@ from replay.games import kind_of
 from replay.players import DAY, HOUR, MINUTE, SECOND, ChallengeDay, Upload
 from replay.plays import play_of
 from replay.rulebook import Rulebook
+from replay.suspicion_kernel import F_CHOICES
+from replay.suspicions import timing_of
 
 REASONS = (
     "score_mismatch", "combo_mismatch", "board_mismatch", "level_mismatch", "lines_mismatch", "illegal_move", "impossible_score",
     "unknown_rules", "unknown_challenge", "attempt_limit", "duplicate_attempt", "outside_challenge_day", "conflicting_upload",
     "truncated_log",
 )  # fmt: skip
-# A shared log is a sign only from this length on (rules/common, and the reading of "long").
-LONG_LOG = 30
+# A shared log is a sign only from so many choices on (``replay.suspicions``); so many placements of a game may have been forced.
+LONG_LOG, FORCED = 30, 10
 # Places of a log that are tried before a forgery is given up.
 TRIES = 20
 _INPUT = re.compile(r"[0-9]*[a-z]")
@@ -120,7 +122,7 @@ def _later_attempt(forger: Forger, upload: Upload) -> bool:
 def _copied(forger: Forger, u: Upload, spaced: bool) -> int:
     """Upload another player's long log as one's own, later than that player did."""
     last = forger.day.closes - 3 * HOUR
-    victim = forger.take(lambda f, v: v.tokens >= LONG_LOG and v.player != u.player and v.uploaded < last)
+    victim = forger.take(lambda f, v: is_long_log(v) and v.player != u.player and v.uploaded < last)
     if victim is None:
         return 0
     u.moves, u.tokens, u.score, u.best_combo, u.board = victim.moves, victim.tokens, victim.score, victim.best_combo, victim.board
@@ -133,6 +135,13 @@ def _copied(forger: Forger, u: Upload, spaced: bool) -> int:
     u.uploaded = max(u.uploaded, u.finished + forger.rng.randrange(SECOND, MINUTE))
     u.suspicions = ["copied_log"]
     return 1
+
+
+def is_long_log(upload: Upload) -> bool:
+    """Whether a log holds so many choices that its like is no chance; of placements some near the end were the only ones."""
+    if kind_of(upload.game).judges_pace:
+        return upload.tokens >= LONG_LOG + FORCED
+    return timing_of(upload.moves.encode("ascii"))[F_CHOICES] >= LONG_LOG
 
 
 # Logs of games with a clock: inputs, a letter each, with the ticks before them.

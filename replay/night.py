@@ -13,8 +13,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from replay.challenges import SEEDS, load_challenges
+from replay.draw import Draw, seed_of
 from replay.eligibility import effect_digest
-from replay.errors import DayWouldBeEmptied, InputError, NothingReceived
+from replay.errors import DayWouldBeEmptied, InputError, NothingReceived, NothingVerified
 from replay.failures import forget_failure
 from replay.lake import Lake, Publication, recover
 from replay.rulebook import Rulebook, load_rulebook
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from replay.reviews.model import Decision
 
 Report = Callable[[str, int, int], None]
+# Verified games that are replayed by both engines: about one percent of what a night of a million games takes.
+SAMPLE_PER_MILLION, SAMPLE_LEAST = 400, 20
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class NightSettings:
     """What a night is run with; ``None`` paths are the built-in rules and seeds/.
 
     ``threads`` None uses every core; ``memory_limit`` is DuckDB's, for standings; ``source`` None leaves it to others to put logs
-    into the lake.
+    into the lake.  ``plant`` and ``sample_...`` are how a night proves itself (``replay.planted``, ``replay.draw``).
     """
 
     rules: Path | None = None
@@ -50,6 +53,9 @@ class NightSettings:
     ai_in_percentile: bool = True
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     source: Source | None = None
+    plant: bool = True
+    sample_per_million: int = SAMPLE_PER_MILLION
+    sample_least: int = SAMPLE_LEAST
 
     @property
     def players_file(self) -> Path:
@@ -66,11 +72,15 @@ class NightSettings:
     def rulebook(self) -> Rulebook:
         return load_rulebook(self.rules)
 
-    def verifier(self) -> Verifier:
-        """The verifier under these settings.  Raises ReferenceDataError."""
+    def verifier(self, day: date | None = None) -> Verifier:
+        """The verifier under these settings; of a ``day``'s night, which draws some games.  Raises ReferenceDataError."""
         rulebook = self.rulebook()
         challenges = load_challenges(self.challenges_file, rulebook)
-        return Verifier(rulebook, challenges, self.judge, self.anonymised())
+        return Verifier(rulebook, challenges, self.judge, self.anonymised(), self.draw(day) if day else None)
+
+    def draw(self, day: date) -> Draw:
+        """What a day's night draws."""
+        return Draw(seed_of(day), self.sample_per_million, self.sample_least, self.plant)
 
     def anonymised(self) -> dict[str, str]:
         """New player ids by the old ones.  Raises ReferenceDataError."""
@@ -136,7 +146,7 @@ def verify_day(
     timings: Timings | None = None,
 ) -> list[ShardResult]:
     """Verify all shards of a day one after the other, each on all threads; ``timings`` is told what each took."""
-    verifier = settings.verifier()
+    verifier = settings.verifier(day)
     staging = staging_of(lake, day)
     shutil.rmtree(staging, ignore_errors=True)
     results = []
@@ -168,9 +178,9 @@ def run_night(
     """Run one night from start to end and return what run.json says; ``timings``, if given, what its steps took.
 
     Logs are brought from the source first, unless ``brought`` says what came of that already.  Raises what ``land`` raises,
-    NothingReceived for a day without records (unless allowed), NightRunning while another night holds the lake,
-    InputError (decisions that cannot be read among them), ReferenceDataError and the other NightErrors; then nothing of this
-    night is visible.
+    NothingReceived for a day without records and NothingVerified for one of flagged games only (unless allowed), NightRunning
+    while another night holds the lake, InputError (decisions that cannot be read among them), ReferenceDataError and the other
+    NightErrors; then nothing of this night is visible.
     """
     from replay.anonymise import replace_old_ids
     from replay.publish import stage_day
@@ -229,8 +239,8 @@ def refuse_without_files(lake: Lake, day: date, pulled: Pulled, allow_empty: boo
 def refuse_to_publish(lake: Lake, day: date, pulled: Pulled, results: list[ShardResult], allow_empty: bool) -> None:
     """What must hold of a verified day before anything of it is published.
 
-    Raises InputError for files that changed while they were read, NothingReceived for a day without games (unless allowed) and
-    DayWouldBeEmptied.
+    Raises InputError for files that changed while they were read, NothingReceived for a day without games and NothingVerified
+    for one of which every game is flagged (unless allowed), and DayWouldBeEmptied.
     """
     _refuse_growing_files(lake, day, pulled)
     if not sum(result.received for result in results) and not allow_empty:
@@ -238,8 +248,16 @@ def refuse_to_publish(lake: Lake, day: date, pulled: Pulled, results: list[Shard
             f"{lake.day('logs', day)}: {len(pulled.files)} log files were received for {day}, but no game is in them;"
             " use --allow-empty if that is right"
         )
-    if not sum(result.rows for result in results):
+    games = sum(result.rows for result in results)
+    if not games:
+        # Nobody is accused of anything: the quarantine is published, so that somebody can look at it.
         _refuse_to_empty(lake, day, pulled)
+    elif not any(result.verified for result in results) and not allow_empty:
+        # Copies of other days' games were verified by themselves: a file that lands twice is no such day.
+        raise NothingVerified(
+            f"{lake.day('logs', day)}: none of {games} games of {day} was verified, all are flagged; nothing is published, look"
+            " at the rules, the challenge and the client first, and use --allow-empty if that is right"
+        )
 
 
 def _refuse_growing_files(lake: Lake, day: date, pulled: Pulled) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine import ENGINE_VERSION
+from replay.clocks import Place, find_odd_clocks, mark_clock
 from replay.database import connect, quoted, rows_of
 from replay.errors import CountsDoNotAddUp, InputError, NightError, first_line
 from replay.lake import Lake, Publication
@@ -52,7 +54,7 @@ QUARANTINE_SCHEMA = pa.schema(
 _DICTIONARY_COLUMNS = [
     "game", "mode", "rules", "challenge", "player_kind", "nation", "attempt", "platform", "app_version", "best_combo", "verdict",
     "reason_codes.list.element", "reasons", "suspicions.list.element", "evidence", "replayed_best_combo", "moves",
-    "moves_received", "fault_kind", "fault_text", "source_file", "engine_version", "processing_version",
+    "moves_received", "choices", "fault_kind", "fault_text", "source_file", "engine_version", "processing_version",
 ]  # fmt: skip
 _PARQUET: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "use_dictionary": _DICTIONARY_COLUMNS}
 _DECIDED = ("verdict", "counted", "reason_codes", "reasons", "suspicions", "evidence", "copy_of")
@@ -101,8 +103,9 @@ def stage_day(
 ) -> dict[str, Any]:
     """Stage a verified day's files and those of the days that its uploads touch; returns run.json's content.
 
-    Raises CountsDoNotAddUp when a record is missing from the rows, and NightError when DuckDB cannot relate the uploads (its
-    memory is too small for instance); then nothing may be published.
+    Raises CountsDoNotAddUp when a record is missing from the rows, PlantedMissed and EngineDisagreement when the night cannot be
+    trusted (``replay.planted``), and NightError when DuckDB cannot relate the uploads (its memory is too small for instance);
+    then nothing may be published.
     """
     import duckdb
 
@@ -119,15 +122,18 @@ def _stage_day(
     results: list[ShardResult], settings: NightSettings,
 ) -> dict[str, Any]:  # fmt: skip
     from replay.night import staging_of
+    from replay.planted import prove
 
     parts = parts_of(staging_of(lake, day), results)
     elsewhere, relations = _relate(con, lake, day, parts)
     verdicts = publication.stage(lake.verdict_file(day))
-    write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day)
+    clocks = find_odd_clocks((batch for part in parts for batch in part.batches()), settings.judge)
+    write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day, clocks)
     quarantine = publication.stage(lake.quarantine_file(day))
     rows = sorted((row for part in parts for row in part.quarantined()), key=lambda r: (r["source_file"], r["source_line"]))
     pq.write_table(pa.Table.from_pylist(rows, QUARANTINE_SCHEMA), quarantine, compression="zstd")
     run = _describe(con, day, pulled, results, settings, verdicts, rows)
+    run |= prove(con, staging_of(lake, day) / "proof", day, parts, keys_of(parts), settings).as_json()
     for other in sorted(set(elsewhere)):
         _restate(con, lake, other, elsewhere[other], relations, publication)
     publication.stage(lake.run_file(day)).write_text(run_text(run), "utf-8")
@@ -200,16 +206,21 @@ def uploads_of(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
     return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
-def write_verdicts(path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date) -> None:
-    """One file in the order of files and lines, in row groups of ROW_GROUP rows whatever the shards were."""
-    touched = {(file, line) for _, file, line in relations}
+def write_verdicts(
+    path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date, clocks: Mapping[Place, Mapping[str, Any]]
+) -> None:
+    """One file in the order of files and lines, in row groups of ROW_GROUP rows whatever the shards were.
+
+    ``clocks`` are the odd ones that ``replay.clocks`` found among all rows.
+    """
+    touched = {(file, line) for _, file, line in relations} | set(clocks)
     lines = np.unique(np.array([line for _, line in touched], np.int64))
     with pq.ParquetWriter(path, VERDICT_SCHEMA, **_PARQUET) as writer:
         waiting: list[pa.Table] = []
         size = 0
         for part in parts:
             for batch in part.batches():
-                table = pa.Table.from_batches([_apply(batch, touched, lines, relations, day)])
+                table = pa.Table.from_batches([_apply(batch, touched, lines, relations, day, clocks)])
                 waiting.append(table.cast(VERDICT_SCHEMA))
                 size += len(table)
                 while size >= ROW_GROUP:
@@ -226,6 +237,7 @@ def _apply(
     touched_lines: np.ndarray,
     relations: dict[Identity, Relation],
     day: date,
+    clocks: Mapping[Place, Mapping[str, Any]] = MappingProxyType({}),
 ) -> pa.RecordBatch:
     """The batch with the rows at ``touched`` (file, line) as their relations, or the lack of one, make them."""
     source = batch.column("source_line").to_numpy()
@@ -236,6 +248,10 @@ def _apply(
     if not here:
         return batch
     before = batch.select((*_DECIDED, "attempt_key", "source_file", "source_line")).take(pa.array(here)).to_pylist()
+    for old in before:
+        numbers = clocks.get((old["source_file"], old["source_line"]))
+        if numbers is not None:
+            old |= mark_clock(old, numbers)
     changes = {
         row: apply_relation(old, relations.get((day, old["source_file"], old["source_line"])))
         for row, old in zip(here, before, strict=True)

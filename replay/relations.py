@@ -29,9 +29,14 @@ RELATIONAL_SUSPICIONS = ("copied_log",)
 UPLOAD_COLUMNS = (
     "game_id", "game", "mode", "rules", "challenge", "player_id", "player_kind", "nation", "attempt", "platform", "app_version",
     "started_at", "finished_at", "uploaded_at", "score", "best_combo", "level", "lines", "final_board", "log_hash_low",
-    "log_hash_high", "upload_key", "attempt_key", "log_key", "source_file", "source_line",
+    "log_hash_high", "upload_key", "attempt_key", "log_key", "inputs_hash", "choices", "thinks", "source_file", "source_line",
 )  # fmt: skip
 KEY_COLUMNS = ("upload_key", "attempt_key", "log_key")
+# Two logs with a clock and the same inputs are one log with its times moved when, of LEAST_TIMES or more times of thought, so
+# many percent are the same but for DELAY_TICKS; ``replay.suspicions`` says how seldom that is chance.
+DELAY_TICKS, LEAST_TIMES, ALIKE_PERCENT = 2, 24, 90
+# Logs of the same inputs that any other one of them is held against, the earliest ones.
+EARLIEST = 64
 _EPOCH = datetime(1970, 1, 1)
 Identity = tuple[date, str, int]
 
@@ -53,7 +58,10 @@ def resolve(con: duckdb.DuckDBPyConnection, uploads: pa.Table) -> dict[Identity,
         "create or replace temp view uploads as"
         " select *, attempt_key % 2 = 1 as has_attempt, log_key <> 0 as is_long from uploads_in"
     )
-    found = con.execute((SQL / "resolve_uploads.sql").read_text("utf-8"))
+    limits = {
+        "delay_ticks": DELAY_TICKS, "least_times": LEAST_TIMES, "alike_percent": ALIKE_PERCENT, "earliest": EARLIEST,
+    }  # fmt: skip
+    found = con.execute((SQL / "resolve_uploads.sql").read_text("utf-8"), limits)
     rows = rows_of(found)
     con.execute("drop view uploads")
     con.unregister("uploads_in")
@@ -72,7 +80,12 @@ def _relation(row: dict[str, Any]) -> Relation:
         reasons.append({"code": "conflicting_upload", "claimed": row["game_id"], "found": found, "move": None})
     evidence = {}
     if row["is_copied_log"]:
-        evidence["copied_log"] = {"first_game": row["log_game_id"], "players": row["log_players"]}
+        numbers = {"first_game": row["log_game_id"], "players": row["log_players"]}
+        if row["choices"] is not None:
+            numbers["choices"] = row["choices"]
+        if not row["is_same_text"]:
+            numbers |= {"times": row["times"], "times_alike": row["times_alike"]}
+        evidence["copied_log"] = numbers
     return Relation(
         row["standing_game_id"] if row["is_copy"] else None, tuple(reasons),
         ("copied_log",) if row["is_copied_log"] else (), evidence,

@@ -43,7 +43,8 @@ def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings
     ``stands_out`` are the reasons and clients whose rate is far above the usual (None when no night was published before), under
     ``stands_out_rule``; ``timings`` what the night took (``Timings.as_json``; None when it was not measured): the one key that
     differs between two runs of the same night.
-    ``left_waiting`` are the files that stayed at the source, with the reason.
+    ``left_waiting`` are the files that stayed at the source, with the reason.  ``planted`` and ``sampled`` are how the night
+    proved itself (``replay.planted``): one in which that failed was not published, and has ``failure.json`` and no report.
     Raises InputError when the day was not published.
     """
 
@@ -76,6 +77,8 @@ def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings
         "late": [{"challenge": challenge, "days": days, "games": games} for challenge, days, games in late],
         # A night of an earlier version of this program says nothing of it.
         "left_waiting": run.get("left_waiting", []),
+        "sampled": run.get("sampled"),
+        "planted": run.get("planted"),
         "standings_changed": _standings_changed(lake),
         "timings": timings.as_json() if timings else None,
     }
@@ -130,7 +133,7 @@ def as_markdown(report: dict[str, Any]) -> str:
     lines = [f"# Night of {report['day']}", "", "| | games |", "| --- | ---: |"]
     for name in ("records", "verified", "counted", "flagged", "copy", "quarantined"):
         lines.append(f"| {name} | {counts[name]:,} |")
-    lines += ["", *_stands_out(report), ""]
+    lines += ["", *_stands_out(report), "", *_proof(report), ""]
     for title, key in (("Flags by reason", "reasons"), ("Flags by client", "clients")):
         lines += [
             f"## {title}",
@@ -180,6 +183,22 @@ def _stands_out(report: dict[str, Any]) -> list[str]:
             f" {_per_thousand(row['flagged'], row['games'])} per 1,000; usual is"
             f" {_per_thousand(row['usual_flagged'], row['usual_games'])}{against}"
         )
+    return lines
+
+
+def _proof(report: dict[str, Any]) -> list[str]:
+    """How the night proved itself; a difference between the engines (``engine_disagreement``) would have stopped it."""
+    if report["sampled"] is None:
+        return ["## Proof", "", "An earlier version of this program published this night: it planted no forgeries."]
+    lines = ["## Proof", "", f"{report['sampled']:,} verified games, and every flagged one, were replayed by both engines: no"]
+    lines[-1] += " engine_disagreement."
+    planted = report["planted"]
+    if planted is None:
+        return [*lines, "", "No forgeries were planted: planting was switched off."]
+    lines += ["", "| game | forgeries planted | caught | not planted |", "| --- | ---: | ---: | --- |"]
+    for game, found in planted.items():
+        missing = "; ".join(f"{kind}: {why}" for kind, why in found["not_planted"].items()) or "-"
+        lines.append(f"| {game} | {found['planted']:,} | {found['caught']:,} | {_cell(missing)} |")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,18 @@ class Settings(BaseSettings):
     pace_min_tokens: int = Field(10, ge=1, description="superhuman_pace: shortest log that is looked at, in moves")
     pace_min_ms_per_token: int = Field(200, ge=0, description="superhuman_pace: below this many milliseconds a move")
     look_back: int = Field(3, ge=0, description="days before the night's day whose logs are looked at again for late files")
-    copied_min_tokens: int = Field(30, ge=1, description="copied_log: shortest log that is looked at, in moves")
+    copied_min_choices: int = Field(30, ge=1, description="copied_log: shortest log that is looked at, in choices")
+    pace_min_choices: int = Field(30, ge=1, description="superhuman_pace with a clock: shortest log, in choices")
+    pace_min_ticks_per_choice: int = Field(4, ge=0, description="superhuman_pace with a clock: below this many ticks a choice")
+    even_min_gaps: int = Field(60, ge=1, description="machine_timing: shortest log, in times between inputs")
+    even_percent: int = Field(90, ge=1, le=100, description="machine_timing: from this share of equal times on, in percent")
+    clock_min_seconds: int = Field(30, ge=1, description="clock_ratio: shortest game by its own clock, in seconds")
+    clock_fast_percent: int = Field(90, ge=0, le=100, description="clock_ratio: fast below this percent of the usual wall time")
+    clock_slow_percent: int = Field(150, ge=100, description="clock_ratio: slow above this percent of the usual wall time")
+    clock_slow_games: int = Field(3, ge=2, description="clock_ratio: slow in so many of a player's games of a day, at one ratio")
+    plant: bool = Field(True, description="forge copies of each night's own games, all of which must be caught")
+    sample_per_million: int = Field(400, ge=0, le=1_000_000, description="verified games of a million replayed by both engines")
+    sample_least: int = Field(20, ge=0, description="verified games of a night replayed by both engines at least")
     flag_rate_times: int = Field(2, ge=1, description="report: a flag rate stands out above so many times the usual")
     flag_rate_least: int = Field(20, ge=1, description="report: fewer flagged games of one reason or client never stand out")
 
@@ -70,7 +82,8 @@ class Settings(BaseSettings):
         return NightSettings(
             rules=self.rules, challenges=self.challenges, players=self.players, tiers=self.tiers, shard_games=self.shard_games,
             threads=self.threads, memory_limit=self.memory_limit, ai_in_percentile=self.ai_in_percentile, judge=self.judge(),
-            source=self.log_source(),
+            source=self.log_source(), plant=self.plant, sample_per_million=self.sample_per_million,
+            sample_least=self.sample_least,
         )  # fmt: skip
 
     def log_source(self) -> Source | None:
@@ -89,7 +102,7 @@ class Settings(BaseSettings):
 
     def judge(self) -> JudgeSettings:
         """The limits of the suspicions."""
-        return JudgeSettings(self.pace_min_tokens, self.pace_min_ms_per_token, self.copied_min_tokens)
+        return JudgeSettings(**{each.name: getattr(self, each.name) for each in fields(JudgeSettings)})
 
 
 def load_settings(**options: Any) -> Settings:

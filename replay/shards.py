@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from replay import ndjson, parquet
 from replay.columns import Quarantined, RecordBatch, empty_batch
+from replay.draw import Keeper
 from replay.errors import DamagedInput
 from replay.verify import VERDICT_SCHEMA, VerifiedBatch, Verifier
 
@@ -101,7 +102,8 @@ def _row_group_runs(path: Path, shard_games: int) -> list[tuple[int, ...]]:
 class ShardResult:
     """What a verified shard left in the staging folder: ``rows`` in an Arrow stream, ``quarantined`` and ``keys`` beside it.
 
-    ``scanned`` are the lines that the shard took up, so that the next shard of the file knows its first line's number.
+    ``scanned`` are the lines that the shard took up, so that the next shard of the file knows its first line's number;
+    ``verified`` of its rows are verified, as far as games say by themselves.
     """
 
     number: int
@@ -110,6 +112,7 @@ class ShardResult:
     quarantined: int
     received: int
     scanned: int
+    verified: int
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -125,7 +128,8 @@ def verify_shard(
     """
     staging.mkdir(parents=True, exist_ok=True)
     stem = staging / f"shard-{shard.number:05d}"
-    rows = received = scanned = 0
+    rows = received = scanned = verified = 0
+    keeper = Keeper(verifier.draw) if verifier.draw else None
     quarantined: list[Quarantined] = []
     keys: list[np.ndarray] = []
     writing = stem.with_suffix(".arrow.writing")
@@ -138,12 +142,17 @@ def verify_shard(
             rows += shifted.rows.num_rows
             received += done.received
             scanned += done.scanned
+            verified += done.verified
+            if keeper and done.drawn:
+                keeper.take(done.drawn)
             if progress:
                 progress(done.received)
     np.save(stem.with_suffix(".keys.npy"), np.concatenate(keys, axis=1) if keys else np.zeros((3, 0), np.uint64))
     stem.with_suffix(".quarantine.json").write_text(json.dumps([asdict(q) for q in quarantined]), "utf-8")
+    if keeper:
+        stem.with_suffix(".drawn.json").write_text(json.dumps(keeper.as_json()), "utf-8")
     os.replace(writing, stem.with_suffix(".arrow"))
-    result = ShardResult(shard.number, shard.name, rows, len(quarantined), received, scanned)
+    result = ShardResult(shard.number, shard.name, rows, len(quarantined), received, scanned, verified)
     stem.with_suffix(".json").write_text(json.dumps(result.as_json()), "utf-8")
     return result
 

@@ -185,7 +185,7 @@ def verify(lake: str, day: str, spec: str) -> dict[str, Any]:
         wanted = _read_spec(path)
         digest = _digest(path)
         _refuse_other_reference(wanted, settings, when)
-        verifier = settings.verifier()
+        verifier = settings.verifier(when)
         results, timings = [], Timings()
         aside = Path(tempfile.mkdtemp(prefix="verifying-", dir=staging))
         try:
@@ -460,7 +460,7 @@ def _reference(settings: NightSettings) -> str:
 
     tables = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (settings.challenges_file, settings.players_file)]
     rules = sorted((game, version, digest) for (game, version), digest in settings.rulebook().hashes.items())
-    what = [ENGINE_VERSION, PROCESSING_VERSION, rules, tables, asdict(settings.judge)]
+    what = [ENGINE_VERSION, PROCESSING_VERSION, rules, tables, asdict(settings.judge), asdict(settings.draw(date.min))]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 

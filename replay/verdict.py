@@ -15,6 +15,7 @@ from replay.errors import MalformedRecord
 from replay.games import kind_of
 from replay.games.kind import Bound, Play
 from replay.record import OPTIONAL_FIELDS, Record, count_tokens
+from replay.suspicions import NO_SIGNS, Signs, hand_signs
 
 if TYPE_CHECKING:
     from replay.challenges import Challenge, ChallengeTable
@@ -33,12 +34,13 @@ NUMBER_CLAIMS = {
 }  # fmt: skip
 # The reason of a quarantined game: the challenge cannot be played as it is listed, which no player answers for.
 CHALLENGE_CODE = "challenge"
-SUSPICION_CODES = ("copied_log", "superhuman_pace", "unfinished")
+SUSPICION_CODES = ("copied_log", "superhuman_pace", "machine_timing", "clock_ratio", "unfinished")
 
 # A line for every change after which the same records may give other verdict rows; the last one's number is the version.
 PROCESSING_HISTORY = (
     (1, "first verdicts of the block puzzle"),
     (2, "several games: columns of claimed and replayed level and lines, games of tetromino and tetcolor are replayed"),
+    (3, "suspicions with their numbers: keys of logs with a clock without its times; columns of choices, ticks, pauses"),
 )
 PROCESSING_VERSION = PROCESSING_HISTORY[-1][0]
 
@@ -50,14 +52,26 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """Limits of the suspicions: a log of fewer tokens than ``*_min_tokens`` is no evidence of anything.
+    """Limits of the suspicions; ``replay.suspicions`` says where they come from and how often they are wrong.
 
-    ``pace_min_ms_per_token`` are milliseconds a token; a game quicker than that on average is ``superhuman_pace``.
+    A log of fewer tokens, choices or gaps than a ``*_min_tokens``, ``*_choices`` or ``*_gaps`` is no evidence of anything.
+    Games without a clock of their own quicker than ``pace_min_ms_per_token`` milliseconds a token, and games with one of fewer
+    than ``pace_min_ticks_per_choice`` ticks a choice, are ``superhuman_pace``; where ``even_percent`` of the gaps between inputs
+    are the same it is ``machine_timing``.  ``clock_*_percent`` are of the usual wall time of a game's ticks: faster, or slower in
+    ``clock_slow_games`` of a player's games of a day, is ``clock_ratio``.
     """
 
     pace_min_tokens: int = 10
     pace_min_ms_per_token: int = 200
-    copied_min_tokens: int = 30
+    copied_min_choices: int = 30
+    pace_min_choices: int = 30
+    pace_min_ticks_per_choice: int = 4
+    even_min_gaps: int = 60
+    even_percent: int = 90
+    clock_min_seconds: int = 30
+    clock_fast_percent: int = 90
+    clock_slow_percent: int = 150
+    clock_slow_games: int = 3
 
 
 @dataclass(frozen=True)
@@ -150,10 +164,9 @@ def judge(record: Record, rulebook: Rulebook, challenges: ChallengeTable, settin
         )
     tokens = count_tokens(record.game, record.moves)
     # Without any rules file nobody knows how quickly the game may be played.
-    paced = bool(rulebook.versions(record.game)) and kind_of(record.game).judges_pace
-    fast = paced and too_fast(record, tokens, settings)
+    signs, numbers = _signs(record, tokens, settings) if rulebook.versions(record.game) else NO_SIGNS
     verdict = Verdict(
-        game_id=record.game_id, verdict="verified", reasons=(), suspicions=("superhuman_pace",) if fast else (), evidence=None,
+        game_id=record.game_id, verdict="verified", reasons=(), suspicions=signs, evidence=dict(sorted(numbers.items())) or None,
         claimed={
             "score": record.score, "best_combo": record.best_combo, "board": record.final_board, "moves": tokens,
             "finished": None, **{name: getattr(record, name) for name in OPTIONAL_FIELDS.get(record.game, ())},
@@ -179,7 +192,7 @@ def _judge_replay(verdict: Verdict, record: Record, rules: Rules, challenge: Cha
         at = outcome.fault.move
         written = kind.token_at(log, at)
         return _quarantined(verdict, Reason(CHALLENGE_CODE, written, kind.exhausted_words(deal), at, written))
-    evidence: dict[str, Any] = {}
+    evidence = dict(verdict.evidence or {})
     if outcome.fault is not None:
         written = kind.token_at(log, outcome.fault.move)
         found = f"{outcome.fault.kind}: {outcome.fault.text}"
@@ -198,14 +211,14 @@ def _judge_replay(verdict: Verdict, record: Record, rules: Rules, challenge: Cha
     reasons = in_order([*wrong, *beyond, *_out_of_bounds(record, challenge, verdict.uncounted)])
     unfinished = ("unfinished",) if not wrong and not outcome.finished else ()
     return replace(
-        verdict, verdict="flagged" if reasons else "verified", reasons=reasons, evidence=evidence or None,
+        verdict, verdict="flagged" if reasons else "verified", reasons=reasons, evidence=dict(sorted(evidence.items())) or None,
         suspicions=(*verdict.suspicions, *unfinished),
     )  # fmt: skip
 
 
 def _quarantined(verdict: Verdict, reason: Reason) -> Verdict:
     # Nothing is said about the player: not even the softer signs.
-    return replace(verdict, verdict="quarantined", reasons=(reason,), suspicions=())
+    return replace(verdict, verdict="quarantined", reasons=(reason,), suspicions=(), evidence=None)
 
 
 def _outcome_json(outcome: Outcome, game: str) -> dict[str, Any]:
@@ -336,10 +349,9 @@ def rules_that_agree(record: Record, rulebook: Rulebook, challenge: Challenge) -
     return agree
 
 
-def too_fast(record: Record, tokens: int, settings: JudgeSettings) -> bool:
-    """Whether a log that is long enough to judge was played quicker than people do."""
-    micros = record.finished_at - record.started_at
-    return tokens >= settings.pace_min_tokens and micros < settings.pace_min_ms_per_token * 1000 * tokens
+def _signs(record: Record, tokens: int, settings: JudgeSettings) -> Signs:
+    micros, human = record.finished_at - record.started_at, record.player_kind == "human"
+    return hand_signs(kind_of(record.game).judges_pace, human, tokens, micros, log_bytes(record.moves), settings)
 
 
 def log_bytes(moves: str) -> bytes:

@@ -24,12 +24,17 @@ from engine.outcome import BOARD_EQUAL, END
 from replay import scan_kernel
 from replay.challenges import ChallengeTable
 from replay.columns import Ints, Quarantined, RecordBatch
-from replay.errors import EngineDisagreement, MalformedRecord
+from replay.draw import Draw, Drawn, compiled_of
+from replay.errors import MalformedRecord
 from replay.games import NAMES, kind_of
 from replay.games.kind import Rules
 from replay.record import OPTIONAL_FIELDS, OPTIONAL_NAMES, Record
 from replay.rulebook import Rulebook
 from replay.scan_kernel import eight_bytes
+from replay.suspicion_batch import LogFacts, count_choices, read_logs
+from replay.suspicion_kernel import F_PLAYED, F_TICKS
+from replay.suspicions import clock_signs, pace_signs
+from replay.two_engines import disagreement
 from replay.verdict import ATTEMPTS, PROCESSING_VERSION, JudgeSettings, Verdict, challenge_span, judge, uncounted
 
 _jit = jit(scan_kernel)
@@ -48,7 +53,9 @@ VERDICT_SCHEMA = pa.schema(
         ("moves", _COUNT), ("moves_received", _COUNT), ("finished", pa.bool_()),
         ("fault_kind", _TEXT), ("fault_move", _COUNT), ("fault_text", _TEXT), ("copy_of", _TEXT),
         ("log_hash_low", pa.uint64()), ("log_hash_high", pa.uint64()), ("upload_key", pa.uint64()), ("attempt_key", pa.uint64()),
-        ("log_key", pa.uint64()), ("source_file", _TEXT), ("source_line", _COUNT),
+        ("log_key", pa.uint64()), ("inputs_hash", pa.uint64()), ("choices", _COUNT),
+        ("ticks", _COUNT), ("ticks_played", _COUNT),
+        ("thinks", pa.list_(pa.uint8())), ("source_file", _TEXT), ("source_line", _COUNT),
         ("engine_version", _TEXT), ("processing_version", pa.int32()),
     ]
 )  # fmt: skip
@@ -102,12 +109,17 @@ def arrow_text(column: TextColumn) -> pa.Array:
 
 @dataclass
 class VerifiedBatch:
-    """Verdict rows (VERDICT_SCHEMA, texts as dictionaries) in the input's order, and what was set aside."""
+    """Verdict rows (VERDICT_SCHEMA, texts as dictionaries) in the input's order, and what was set aside.
+
+    ``verified`` counts the rows that say so; ``drawn`` are those of them that the night may look at twice, if it draws any.
+    """
 
     rows: pa.RecordBatch
     quarantined: list[Quarantined]
     scanned: int
     received: int
+    verified: int
+    drawn: Drawn | None = None
 
 
 @dataclass(frozen=True)
@@ -128,13 +140,15 @@ class _Combination:
 class Verifier:
     """Verifies batches of records under the given reference data.  One may be shared by threads.
 
-    ``anonymised`` maps old player ids to new ones (seeds/players.csv); no row holds an old one.
+    ``anonymised`` maps old player ids to new ones (seeds/players.csv); no row holds an old one.  With a ``draw`` batches say
+    which of their games belong to it.
     """
 
     rulebook: Rulebook
     challenges: ChallengeTable
     settings: JudgeSettings = field(default_factory=JudgeSettings)
     anonymised: dict[str, str] = field(default_factory=dict)
+    draw: Draw | None = None
 
     def verify(self, batch: RecordBatch, source: str) -> VerifiedBatch:
         """Judge every record of ``batch``; ``source`` is the file's name as verdicts and quarantine show it.
@@ -147,7 +161,7 @@ class Verifier:
         for name in _LOW_CARDINALITY:
             text[name] = text[name].dictionary_encode()
         codes, combinations = self._combine(batch, text)
-        fine, standing, paced = self._replay(batch, result, codes, combinations)
+        fine, standing, facts = self._replay(batch, result, codes, combinations)
         quarantined = list(batch.quarantined)
         judged: dict[int, Verdict] = {}
         for row in np.flatnonzero(~fine):
@@ -164,13 +178,14 @@ class Verifier:
                 continue
             _compare_engines(record, verdict, int(row), result)
             judged[int(row)] = verdict
-        rows = self._rows(batch, result, text, standing, paced, judged, source)
+        rows = self._rows(batch, result, text, standing, facts, judged, source)
+        drawn = self.draw.of(batch, result, rows, fine, standing) if self.draw else None
         if len(judged) != np.count_nonzero(~fine):
             keep = fine.copy()
             keep[list(judged)] = True
             rows = rows.filter(pa.array(keep))
         quarantined.sort(key=lambda q: q.line)
-        return VerifiedBatch(rows, quarantined, batch.scanned, batch.received)
+        return VerifiedBatch(rows, quarantined, batch.scanned, batch.received, int(np.count_nonzero(fine)), drawn)
 
     def replay_scores(self, batch: RecordBatch) -> tuple[Ints, np.ndarray]:
         """(score of each game as replayed, whether its log is legal and the claimed board and best combo come out).
@@ -230,16 +245,17 @@ class Verifier:
 
     def _replay(
         self, batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(games that the compiled engine finds nothing wrong with, games in their challenge's own mode and rules, games whose
-        pace says something)."""
+    ) -> tuple[np.ndarray, np.ndarray, LogFacts]:
+        """(games that the compiled engine finds nothing wrong with, games in their challenge's own mode and rules, what the
+        logs say beside it)."""
         numbers = batch.numbers
         replayable = np.array([c.deal is not None for c in combinations], np.bool_)[codes]
         standing = np.array([c.standing for c in combinations], np.bool_)[codes]
-        paced = np.array([c.game in NAMES and kind_of(c.game).judges_pace for c in combinations], np.bool_)[codes]
-        for members in _by_rules(combinations):
-            _replay_rules(batch, result, codes, combinations, members)
+        clocked = np.array([c.game in NAMES and not kind_of(c.game).judges_pace for c in combinations], np.bool_)[codes]
         moves = batch.texts["moves"]
+        facts = read_logs(moves, clocked)
+        for members in _by_rules(combinations):
+            _replay_rules(batch, result, codes, combinations, members, facts.choices, self.settings.copied_min_choices)
         hash_logs(moves, np.flatnonzero(~replayable), result.log_hash)
         fine = replayable & (result.status == END) & (result.board == BOARD_EQUAL)
         fine &= (result.score == numbers["score"]) & (result.best_combo == numbers["best_combo"])
@@ -250,10 +266,10 @@ class Verifier:
         )
         in_time = (numbers["started_at"] >= opens) & (numbers["started_at"] < closes) & (numbers["uploaded_at"] <= last_upload)
         attempt = (numbers["attempt"] >= min(ATTEMPTS)) & (numbers["attempt"] <= max(ATTEMPTS))
-        return fine & (~standing | (in_time & attempt)), standing, paced
+        return fine & (~standing | (in_time & attempt)), standing, facts
 
     def _rows(
-        self, batch: RecordBatch, result: BatchResult, text: dict[str, pa.Array], standing: np.ndarray, paced: np.ndarray,
+        self, batch: RecordBatch, result: BatchResult, text: dict[str, pa.Array], standing: np.ndarray, facts: LogFacts,
         judged: dict[int, Verdict], source: str,
     ) -> pa.RecordBatch:  # fmt: skip
         size, numbers = len(batch), batch.numbers
@@ -269,16 +285,15 @@ class Verifier:
         columns["verdict"] = pa.DictionaryArray.from_arrays(pa.array(flagged.astype(np.int32)), pa.array(["verified", "flagged"]))
         columns["counted"] = pa.array(standing & ~flagged)
         columns["moves_received"] = pa.array(_received(result, judged))
-        columns["suspicions"] = _lists(size, self._suspicions(batch, result, paced, judged))
+        signs, evidence = self._suspicions(batch, result, facts, judged)
+        columns["suspicions"] = _lists(size, signs)
         columns["reason_codes"] = _lists(size, {row: tuple(r.code for r in v.reasons) for row, v in judged.items()})
         columns["reasons"] = _sparse(size, {row: json.dumps([r.as_json() for r in v.reasons]) for row, v in judged.items()}, "[]")
-        columns["evidence"] = _sparse(
-            size, {row: json.dumps(v.evidence, sort_keys=True) for row, v in judged.items() if v.evidence is not None}, None
-        )
+        columns["evidence"] = _sparse(size, {row: json.dumps(e, sort_keys=True) for row, e in evidence.items() if e}, None)
         columns |= _replayed(size, result, judged)
         columns["copy_of"] = pa.nulls(size, pa.string())
         columns["log_hash_low"], columns["log_hash_high"] = (pa.array(result.log_hash[:, i]) for i in range(2))
-        columns |= _keys(batch, result, standing, self.settings.copied_min_tokens)
+        columns |= _keys(batch, result, standing, facts, self.settings.copied_min_choices)
         columns["source_file"] = _constant(size, source)
         columns["source_line"] = pa.array(batch.lines)
         columns["engine_version"] = _constant(size, ENGINE_VERSION)
@@ -286,19 +301,27 @@ class Verifier:
         return pa.RecordBatch.from_pydict({name: columns[name] for name in VERDICT_SCHEMA.names})
 
     def _suspicions(
-        self, batch: RecordBatch, result: BatchResult, paced: np.ndarray, judged: dict[int, Verdict]
-    ) -> dict[int, tuple[str, ...]]:
-        """The softer signs that a game shows by itself; of the judged ones, what the judge said."""
+        self, batch: RecordBatch, result: BatchResult, facts: LogFacts, judged: dict[int, Verdict]
+    ) -> tuple[dict[int, tuple[str, ...]], dict[int, dict[str, Any]]]:
+        """(the softer signs that a game shows by itself, their numbers), by row; of the judged ones, what the judge said.
+
+        Whole columns find the few rows that show something, and what the judge asks of one game names it.
+        """
         numbers, limit = batch.numbers, self.settings
         micros = numbers["finished_at"] - numbers["started_at"]
         fast = (result.received >= limit.pace_min_tokens) & (micros < limit.pace_min_ms_per_token * 1000 * result.received)
-        fast &= paced
-        unfinished = result.finished == 0
-        signs: dict[int, tuple[str, ...]] = {}
-        for row in np.flatnonzero(fast | unfinished):
-            found = ("superhuman_pace",) * bool(fast[row]) + ("unfinished",) * bool(unfinished[row])
-            signs[int(row)] = found
-        return signs | {row: verdict.suspicions for row, verdict in judged.items()}
+        shown = np.where(facts.clocked, facts.stands_out(limit), fast) & _people(batch)
+        signs: dict[int, tuple[str, ...]] = {int(row): ("unfinished",) for row in np.flatnonzero(result.finished == 0)}
+        evidence: dict[int, dict[str, Any]] = {}
+        for row in map(int, np.flatnonzero(shown)):
+            if facts.clocked[row]:
+                found, evidence[row] = clock_signs(facts.facts[row], limit)
+            else:
+                found, evidence[row] = pace_signs(int(result.received[row]), int(micros[row]), limit)
+            signs[row] = found + signs.get(row, ())
+        for row, verdict in judged.items():
+            signs[row], evidence[row] = verdict.suspicions, verdict.evidence or {}
+        return signs, evidence
 
 
 def _by_rules(combinations: list[_Combination]) -> Iterator[list[int]]:
@@ -311,9 +334,13 @@ def _by_rules(combinations: list[_Combination]) -> Iterator[list[int]]:
 
 
 def _replay_rules(
-    batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination], members: list[int]
-) -> None:
-    """Replay all games of one game's rules version; ``members`` are their combinations, each with its own deal and mode."""
+    batch: RecordBatch, result: BatchResult, codes: Ints, combinations: list[_Combination], members: list[int],
+    choices: Ints, enough: int,
+) -> None:  # fmt: skip
+    """Replay all games of one game's rules version; ``members`` are their combinations, each with its own deal and mode.
+
+    Where only a replay can tell, the games' ``choices`` are written too, counted up to ``enough``.
+    """
     moves = batch.texts["moves"]
     deal_of = np.zeros(len(combinations), np.int64)
     deal_of[members] = np.arange(len(members))
@@ -326,6 +353,10 @@ def _replay_rules(
         played[0].rules, [c.deal for c in played], [c.mode for c in played], [int(longest[number]) for number in members]
     )
     replayer.replay(moves, deal_of[codes], batch.texts["final_board"], select, result)
+    if played[0].game == "blocks":
+        deals, modes, tables = [c.deal for c in played], [c.mode for c in played], replayer.fast_arguments()
+        rules: Any = played[0].rules
+        count_choices(rules, deals, modes, tables, moves, deal_of[codes], select, enough, choices)
     for name in OPTIONAL_NAMES:
         # What records of the game cannot claim is no result of theirs, whatever the engine counts.
         if name not in OPTIONAL_FIELDS.get(played[0].game, ()):
@@ -336,18 +367,20 @@ def _compare_engines(record: Record, verdict: Verdict, row: int, result: BatchRe
     """Hold the interpreted engine's replay against the compiled one's, for a game that is about to be flagged."""
     if verdict.replayed is None:
         return
-    compiled = {
-        "score": int(result.score[row]), "best_combo": int(result.best_combo[row]), "moves": int(result.moves[row]),
-        "finished": bool(result.finished[row]),
-        **{name: int(getattr(result, name)[row]) for name in OPTIONAL_FIELDS.get(record.game, ())},
-    }  # fmt: skip
-    interpreted = {name: verdict.replayed[name] for name in compiled}
-    same_fault = (verdict.fault is None) == (int(result.status[row]) == END)
-    if compiled != interpreted or not same_fault or verdict.verdict != "flagged":
-        raise EngineDisagreement(
-            f"game {record.game_id!r}: the compiled engine gives {compiled}, the interpreted one {interpreted} and"
-            f" {verdict.verdict!r}; nobody is flagged until they agree, run `replay game {record.game_id!r}` and compare"
-        )
+    compiled = compiled_of(result, row, record.game)
+    # Of the log's hash no flag is made.
+    del compiled["log_hash"]
+    found = {name: verdict.replayed[name] for name in compiled if name not in ("board", "fault")}
+    found["fault"] = verdict.fault.kind if verdict.fault else None
+    if verdict.fault:
+        # Nothing after a fault is held against a board.
+        del compiled["board"]
+    else:
+        # Whether the claim cannot be read or is another one: both are a board that does not come out.
+        compiled["board"] = "as claimed" if compiled["board"] == BOARD_EQUAL else "another"
+        found["board"] = "another" if any(r.code == "board_mismatch" for r in verdict.reasons) else "as claimed"
+    if compiled != found or verdict.verdict != "flagged":
+        raise disagreement(record, compiled | {"verdict": "flagged"}, found | {"verdict": verdict.verdict}, "nobody is flagged")
 
 
 def _received(result: BatchResult, judged: dict[int, Verdict]) -> Ints:
@@ -395,21 +428,41 @@ def attempt_keys(attempt: Ints, whose: list[TextColumn], standing: np.ndarray, l
     return np.where(standing, keys | odd, (keys ^ log_low) & ~odd)
 
 
-def _keys(batch: RecordBatch, result: BatchResult, standing: np.ndarray, long_log: int) -> dict[str, pa.Array]:
-    """64-bit keys by which related uploads are found; what they find is compared by the values themselves.
+def _keys(
+    batch: RecordBatch, result: BatchResult, standing: np.ndarray, facts: LogFacts, enough: int
+) -> dict[str, pa.Array]:
+    """64-bit keys by which related uploads are found, and what of their logs is then compared.
 
-    A log key is 0 for a short log, which is no sign of anything.
+    A log key is 0 for a log of fewer choices than ``enough``, which is no sign of anything.  In a game with a clock the key and
+    ``inputs_hash`` are those of the inputs without the times between them, of which ``thinks`` are some.
     """
-    texts = batch.texts
+    texts, clocked = batch.texts, facts.clocked
     upload = np.zeros(len(batch), np.uint64)
     _mix_text(texts["game_id"].data, texts["game_id"].starts, texts["game_id"].ends, upload)
     whose = [texts[name] for name in ("game", "challenge", "player_id")]
     attempt = attempt_keys(batch.numbers["attempt"], whose, standing, result.log_hash[:, 0])
-    log = result.log_hash[:, 0].copy()
+    log = np.where(clocked, facts.inputs_hash[:, 0], result.log_hash[:, 0])
     for name in ("game", "challenge"):
         _mix_text(texts[name].data, texts[name].starts, texts[name].ends, log)
-    log[result.received < long_log] = 0
-    return {"upload_key": pa.array(upload), "attempt_key": pa.array(attempt), "log_key": pa.array(log)}
+    long = facts.choices >= enough
+    # No log's own hash may read as "none".
+    log = np.where(long, np.maximum(log, np.uint64(1)), np.uint64(0))
+    counts, thinks = facts.thinks_of(long & clocked)
+    return {
+        "upload_key": pa.array(upload), "attempt_key": pa.array(attempt), "log_key": pa.array(log),
+        # Without a clock the log's own hash is that of its inputs.
+        "inputs_hash": pa.array(facts.inputs_hash[:, 1], mask=~clocked), "choices": pa.array(facts.choices),
+        "ticks": pa.array(facts.facts[:, F_TICKS], mask=~clocked),
+        "ticks_played": pa.array(facts.facts[:, F_PLAYED], mask=~clocked),
+        "thinks": pa.ListArray.from_arrays(pa.array(counts), pa.array(thinks)),
+    }  # fmt: skip
+
+
+def _people(batch: RecordBatch) -> np.ndarray:
+    """Which games people played, and no AI player: ``human`` and ``ai`` are all that a record may say."""
+    kind = batch.texts["player_kind"]
+    people: np.ndarray = kind.ends - kind.starts == len("human")
+    return people
 
 
 def _or_null(values: Ints, none: int) -> pa.Array:

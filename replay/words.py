@@ -13,6 +13,8 @@ from replay.harmless import SHOWN_TEXT, visible
 from replay.i18n import ENGLISH, N_, Language
 from replay.reason_words import FAULT_WORDS, IMPOSSIBLE_WORDS, REASON_WORDS, SHOWN_CELLS, Told, fault_words
 from replay.record import Record
+from replay.suspicion_words import ALONE, copied_details, even_times, fast_choices, odd_clock
+from replay.suspicions import EVIDENT
 from replay.verdict import NUMBER_CLAIMS, Verdict
 
 if TYPE_CHECKING:
@@ -184,8 +186,8 @@ def _evidence_words(key: str, value: Any, told: Told) -> list[str]:
         )]  # fmt: skip
     if key == "missing_moves":
         return [gettext("The missing move can be {moves}.", moves=told.language.either(map(told.say, value)))]
-    # A copied log is told with the suspicion of that name; a note that nobody has words for stays in English.
-    if key == "copied_log" or not told.language.is_english:
+    # What a suspicion rests on is told with it; a note that nobody has words for stays in English.
+    if key in EVIDENT or not told.language.is_english:
         return []
     return [f"Noted beside it, {told.say(key).replace('_', ' ')}: {told.say(value)}."]
 
@@ -195,26 +197,39 @@ def _copied_words(told: Told) -> list[str]:
     shown = {name: told.say(known[name]) for name in ("first_game", "players") if name in known}
     if set(shown) == {"first_game", "players"}:
         # Always two players or more.
-        return [gettext(
+        first = gettext(
             "Another player uploaded the same long list of moves earlier, as game {first_game}; {players} players have uploaded "
-            "it by now. That alone stops no game from counting.", **shown,
-        )]  # fmt: skip
-    if "first_game" in shown:
-        return [gettext(
-            "Another player uploaded the same long list of moves earlier, as game {first_game}. That alone stops no game from "
-            "counting.", **shown,
-        )]  # fmt: skip
-    if "players" in shown:
-        return [gettext(
-            "Another player uploaded the same long list of moves earlier; {players} players have uploaded it by now. That alone "
-            "stops no game from counting.", **shown,
-        )]  # fmt: skip
-    return [gettext(
-        "Another player uploaded the same long list of moves earlier. That alone stops no game from counting."
-    )]  # fmt: skip
+            "it by now.", **shown,
+        )  # fmt: skip
+    elif "first_game" in shown:
+        first = gettext("Another player uploaded the same long list of moves earlier, as game {first_game}.", **shown)
+    elif "players" in shown:
+        first = gettext(
+            "Another player uploaded the same long list of moves earlier; {players} players have uploaded it by now.", **shown
+        )
+    else:
+        first = gettext("Another player uploaded the same long list of moves earlier.")
+    return [" ".join([first, *(_fill(detail, told) for detail in copied_details(known)), gettext(ALONE)])]
+
+
+def _fill(template: tuple[str, dict[str, int]], told: Told) -> str:
+    message, numbers = template
+    return told.language.gettext(message, **numbers)
+
+
+def _hint(template: tuple[str, dict[str, int]], told: Told) -> list[str]:
+    return [f"{_fill(template, told)} {told.language.gettext(ALONE)}"]
+
+
+def _numbers(code: str, told: Told) -> dict[str, Any]:
+    """The evidence of a suspicion; an old verdict file has none."""
+    return (told.verdict.evidence or {}).get(code) or {}
 
 
 def _pace_words(told: Told) -> list[str]:
+    timed = fast_choices(_numbers("superhuman_pace", told))
+    if timed is not None:
+        return _hint(timed, told)
     moves, ngettext = told.verdict.claimed["moves"], told.language.ngettext
     if told.record is None:
         return [ngettext(
@@ -237,6 +252,8 @@ def _unfinished_words(told: Told) -> list[str]:
 SUSPICION_WORDS: dict[str, Callable[[Told], list[str]]] = {
     "copied_log": _copied_words,
     "superhuman_pace": _pace_words,
+    "machine_timing": lambda told: _hint(even_times(_numbers("machine_timing", told)), told),
+    "clock_ratio": lambda told: _hint(odd_clock(_numbers("clock_ratio", told)), told),
     "unfinished": _unfinished_words,
 }
 

@@ -33,9 +33,6 @@ CASES = {
 # nothing stands for a case that no test names at all.  An entry whose test has come fails the tests until it is taken out here.
 OPEN = {
     "B6": ("the part in which flags far above the usual are held back", r"with-?h[eo]ld|held back|hold back|released?\b"),
-    "C1": ("logs with white space or delays changed, forced and short logs, how many share one", r"test_copied_logs"),
-    "C5": ("the ratio of a game's clock to the wall, by device, pauses as one gap", r"test_pace|ratio"),
-    "C6": ("machine-like timing: even inputs are found, auto-repeat and bursts left alone", ""),
 }
 
 

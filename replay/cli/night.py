@@ -9,6 +9,9 @@ import typer
 from replay.cli import common
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from replay.lake import Lake
     from replay.late import Nights
     from replay.timings import Timings
 
@@ -34,7 +37,9 @@ def nightly(
         str | None,
         typer.Option("--source", help="Where uploads land, with {day} in it: a folder or any fsspec URL.", show_default=False),
     ] = None,
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Publish a day that received nothing.")] = False,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Publish a day that received nothing, or only flagged games.")
+    ] = False,
     as_json: common.JsonOption = False,
 ) -> None:
     """Verify one day of uploads and publish verdicts and standings.
@@ -42,11 +47,11 @@ def nightly(
     Published days shortly before it are verified again when their files changed: late uploads, files sent again.
 
     Exit code 0 when the night was published (flagged games are part of a good night), 1 when the day received nothing, no
-    record of it could be read, a check failed, or an earlier day changed and could not be verified again, 2 when rules,
-    challenges or files cannot be read.
+    record of it could be read, none of its games was verified, the night could not prove itself (a planted forgery was missed,
+    the two engines differ), a check failed, or an earlier day changed and could not be verified again, 2 when rules, challenges
+    or files cannot be read.
     """
-    from replay.errors import NightError, NothingReceived
-    from replay.failures import note_failure, noting_failure
+    from replay.failures import noting_failure
     from replay.lake import open_lake
     from replay.report import write_report
     from replay.timings import Timings
@@ -60,22 +65,30 @@ def nightly(
         with noting_failure(where, when):
             nights = run_with_progress(where, when, settings.night(), settings.look_back, allow_empty, timings)
             write_report(where, when, settings.far_above(), timings)
-        run = nights.run
-        problems = list(nights.problems)
-        unread = bool(run["records"]) and run["quarantined"] == run["records"]
-        if unread:
-            # Published, so that the quarantine can be looked at, but no good night.
-            problems.append(f"{day}: none of {run['records']:,} records could be read, look at the quarantine")
-        if problems:
-            note_failure(where, when, (NothingReceived if unread else NightError)("; ".join(problems)), "report")
+        problems = _problems(where, when, nights)
     restated = list(map(str, nights.restated))
     if as_json:
-        common.print_json({**run, "restated_days": restated, "problems": list(nights.problems)})
+        common.print_json({**nights.run, "restated_days": restated, "problems": list(nights.problems)})
     else:
         if restated:
             common.console().print(f"Verified again, their files had changed: {', '.join(restated)}")
-        show_run(run, lake)
+        show_run(nights.run, lake)
     _tell(problems)
+
+
+def _problems(lake: Lake, day: date, nights: Nights) -> list[str]:
+    """What makes a published night no good one, noted as its failure."""
+    from replay.errors import NightError, NothingReceived
+    from replay.failures import note_failure
+
+    run, problems = nights.run, list(nights.problems)
+    unread = bool(run["records"]) and run["quarantined"] == run["records"]
+    if unread:
+        # Published, so that the quarantine can be looked at, but no good night.
+        problems.append(f"{day}: none of {run['records']:,} records could be read, look at the quarantine")
+    if problems:
+        note_failure(lake, day, (NothingReceived if unread else NightError)("; ".join(problems)), "report")
+    return problems
 
 
 def _tell(problems: list[str]) -> None:
@@ -107,6 +120,15 @@ def run_with_progress(
     return nights
 
 
+def proof_words(run: dict[str, Any]) -> str:
+    """How the night proved itself, in one line."""
+    both = f"{run['sampled']:,} verified games replayed by both engines"
+    if run["planted"] is None:
+        return f"No forgeries were planted (switched off); {both}."
+    planted, caught = (sum(found[key] for found in run["planted"].values()) for key in ("planted", "caught"))
+    return f"{planted:,} forgeries planted, {caught:,} caught, their originals verified; {both}."
+
+
 def show_run(run: dict[str, Any], lake: str) -> None:
     """The night's counts and flags as tables."""
     out = common.console()
@@ -118,6 +140,7 @@ def show_run(run: dict[str, Any], lake: str) -> None:
     ):  # fmt: skip
         counts.add_row(name, f"{value:,}")
     out.print(counts)
+    out.print(proof_words(run))
     for title, key in (
         ("Flags by reason", "reasons"),
         ("Suspicions", "suspicions"),

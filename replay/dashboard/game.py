@@ -17,6 +17,7 @@ from fastapi.responses import Response
 from replay.dashboard import views
 from replay.dashboard.access import reader
 from replay.dashboard.deciding import ACTIONS, Told, facts_key, recorded_of, remembered_reviewer, tell
+from replay.dashboard.hints import clock_words, number_of
 from replay.dashboard.traces import KEPT, Judged, Trace, Window, draw, file_state, place_of, row_key, window_of
 from replay.errors import InputError, UsageError
 from replay.games import NAMES
@@ -195,33 +196,17 @@ def _told(row: dict[str, Any], trace: Trace | None, tables: Tables) -> dict[str,
         every = words(verdict, tables.rulebook.find(row["game"], row["rules"]))
         signs = len(verdict.suspicions)
         proof, unusual = every[: len(every) - signs], every[len(every) - signs :]
-    numbers = [_number_of(code, row, tables.judge) for code in row["suspicions"]]
+    numbers = [number_of(code, row, tables.judge) for code in row["suspicions"]]
     return {
         "headline": _HEADLINES[row["verdict"]], "proof": proof, "unusual": list(zip(unusual, numbers, strict=True)),
         "player_id": tables.player(row["player_id"]), "styled": row["game"] if row["game"] in NAMES else None,
         "log_hash": f"{row['log_hash_high']:016x}{row['log_hash_low']:016x}", "upload_key": f"{row['upload_key']:016x}",
-        "place": place_of(row),
+        "place": place_of(row), "clock": clock_words(row),
     }  # fmt: skip
 
 
 # Verdict in a word, with its sign and the class of its chip.
 _HEADLINES = {"verified": ("good", "✓ verified"), "flagged": ("bad", "✕ flagged"), "copy": ("quiet", "= copy of another upload")}
-
-
-def _number_of(code: str, row: Mapping[str, Any], judge: JudgeSettings) -> dict[str, Any]:
-    """The figure behind a suspicion, what is usual, and a game that it names."""
-    moves = row["moves_received"]
-    if code == "superhuman_pace":
-        pace = (row["finished_at"] - row["started_at"]).total_seconds() * 1000 / moves if moves else 0
-        usual = f"noted below {judge.pace_min_ms_per_token} ms, in logs of {judge.pace_min_tokens} moves or more"
-        return {"name": "Pace", "figure": f"{pace:,.1f} ms a move", "usual": usual, "game": None}
-    if code == "copied_log":
-        known = (json.loads(row["evidence"]) if row["evidence"] else {}).get("copied_log") or {}
-        usual = f"noted in logs of {judge.copied_min_tokens} moves or more"
-        players = f"{known['players']:,} players with this log" if "players" in known else "another player has this log"
-        return {"name": "Same log", "figure": f"{moves:,} moves, {players}", "usual": usual, "game": known.get("first_game")}
-    finished = "not over" if row["finished"] is False else "over"
-    return {"name": code.replace("_", " ").capitalize(), "figure": f"{moves:,} moves, {finished}", "usual": "", "game": None}
 
 
 # --- Review --------------------------------------------------------------------------------------------------------------

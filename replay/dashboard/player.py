@@ -101,7 +101,7 @@ def _evident_length() -> int:
     """Moves from which on two equal logs are a sign of anything."""
     from replay.settings import load_settings
 
-    return load_settings().judge().copied_min_tokens
+    return load_settings().judge().copied_min_choices
 
 
 def _found(request: Request, lake: Lake, player_id: str, page: int, best: int) -> Row | None:

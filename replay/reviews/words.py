@@ -53,6 +53,8 @@ _REASON_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 _SUSPICION_WORDS = {
     "copied_log": "suspicion: another player uploaded the same long log before",
     "superhuman_pace": "suspicion: played faster than people usually play",
+    "machine_timing": "suspicion: inputs more even than those of hands",
+    "clock_ratio": "suspicion: the game's clock and the device's do not agree",
     "unfinished": "suspicion: the game was not over when it was uploaded",
 }
 

@@ -74,16 +74,91 @@ by_attempt as (
     where has_attempt
     group by game, challenge, player_id, attempt
 ),
--- The same long log of one deal: whose was uploaded first.
-by_log as (
+-- The logs of many choices of one deal, each once; a game without a clock and an old row have no hash of their inputs, and there
+-- the whole log's stands for it.
+long_logs as (
     select
-        game, challenge, log_hash_low, log_hash_high,
-        arg_min(player_id, turn) as first_player_id,
-        arg_min(game_id, turn) as first_game_id,
-        count(distinct player_id) as log_players
+        game, challenge, log_key, coalesce(inputs_hash, log_hash_high) as inputs, log_hash_low, log_hash_high,
+        any_value(thinks) as thinks,
+        len(any_value(thinks)) as times,
+        min(turn) as first_turn
     from identified
     where is_long
-    group by game, challenge, log_hash_low, log_hash_high
+    group by game, challenge, log_key, inputs, log_hash_low, log_hash_high
+),
+placed_logs as (
+    select
+        *,
+        row_number() over (partition by game, challenge, log_key, inputs order by first_turn) as place
+    from long_logs
+),
+-- With a clock: the same inputs whose times of thought are the same but for a few ticks.  Each log is held against the earliest
+-- of its inputs only, so that thousands of moved copies of one log cost no square of their number.
+moved_logs as (
+    select
+        one.*,
+        other.log_hash_low as other_low,
+        other.log_hash_high as other_high,
+        list_sum([
+            (abs(pair[1]::integer - pair[2]::integer) <= $delay_ticks)::integer for pair in list_zip(one.thinks, other.thinks)
+        ]) as times_alike
+    from placed_logs as one
+    inner join (select * from placed_logs where place <= $earliest) as other
+        on other.game = one.game and other.challenge = one.challenge
+        and other.log_key = one.log_key and other.inputs = one.inputs and other.times = one.times
+    where one.times >= $least_times and one.place <> other.place
+),
+-- Which logs are one: each with itself, and with those that are it with its times moved.
+same_logs as (
+    select
+        game, challenge, log_hash_low, log_hash_high, log_hash_low as other_low, log_hash_high as other_high, times,
+        0 as times_alike
+    from placed_logs
+    union all
+    select game, challenge, log_hash_low, log_hash_high, other_low, other_high, times, times_alike
+    from moved_logs
+    where 100 * times_alike >= $alike_percent * times
+),
+-- Whose such a log was first.
+first_logs as (
+    select
+        same.game, same.challenge, same.log_hash_low, same.log_hash_high,
+        arg_min(same.other_low, upload.turn) as first_low,
+        arg_min(same.other_high, upload.turn) as first_high,
+        arg_min(upload.player_id, upload.turn) as first_player_id,
+        arg_min(upload.player_kind, upload.turn) as first_player_kind,
+        arg_min(upload.game_id, upload.turn) as first_game_id,
+        any_value(same.times) as times,
+        arg_min(same.times_alike, upload.turn) as times_alike
+    from same_logs as same
+    inner join identified as upload
+        on upload.is_long and upload.game = same.game and upload.challenge = same.challenge
+        and upload.log_hash_low = same.other_low and upload.log_hash_high = same.other_high
+    group by same.game, same.challenge, same.log_hash_low, same.log_hash_high
+),
+-- Each first log with itself and all logs that it is the first of.
+log_families as (
+    select game, challenge, first_low, first_high, log_hash_low, log_hash_high from first_logs
+    union
+    select game, challenge, first_low, first_high, first_low as log_hash_low, first_high as log_hash_high from first_logs
+),
+log_sharers as (
+    select family.game, family.challenge, family.first_low, family.first_high, count(distinct upload.player_id) as log_players
+    from log_families as family
+    inner join identified as upload
+        on upload.is_long and upload.game = family.game and upload.challenge = family.challenge
+        and upload.log_hash_low = family.log_hash_low and upload.log_hash_high = family.log_hash_high
+    group by family.game, family.challenge, family.first_low, family.first_high
+),
+by_log as (
+    select
+        first.*,
+        first.first_low = first.log_hash_low and first.first_high = first.log_hash_high as is_same_text,
+        sharers.log_players
+    from first_logs as first
+    inner join log_sharers as sharers
+        on sharers.game = first.game and sharers.challenge = first.challenge
+        and sharers.first_low = first.first_low and sharers.first_high = first.first_high
 ),
 related as (
     select
@@ -97,9 +172,17 @@ related as (
             and (upload.log_hash_low <> by_attempt.first_low or upload.log_hash_high <> by_attempt.first_high), false
         ) as is_duplicate,
         by_attempt.first_game_id as attempt_game_id,
-        coalesce(upload.is_long and not upload.is_copy and by_log.first_player_id <> upload.player_id, false) as is_copied_log,
+        -- Two AI players may be one program, which plays one deal in one way.
+        coalesce(
+            upload.is_long and not upload.is_copy and by_log.first_player_id <> upload.player_id
+            and (upload.player_kind <> 'ai' or by_log.first_player_kind <> 'ai'), false
+        ) as is_copied_log,
         by_log.first_game_id as log_game_id,
-        by_log.log_players
+        by_log.log_players,
+        upload.choices,
+        by_log.is_same_text,
+        by_log.times,
+        by_log.times_alike
     from with_copies as upload
     left join by_attempt
         on by_attempt.game = upload.game and by_attempt.challenge = upload.challenge

@@ -15,7 +15,7 @@ class Upload:
     """One upload: ``place`` is (day, file, line); ``log`` is the text of the moves without white space.
 
     ``dated`` is a game in its challenge's own mode and rules, which alone has attempts; ``long`` a log that is long enough to
-    be a sign of anything.
+    be a sign of anything.  In a game with a clock ``inputs`` are the inputs alone, and ``thinks`` some of the ticks between them.
     """
 
     place: tuple[Any, ...]
@@ -41,6 +41,8 @@ class Upload:
     long: bool = True
     level: int | None = None
     lines: int | None = None
+    inputs: str | None = None
+    thinks: tuple[int, ...] = ()
 
     def is_same_game(self, other: Upload) -> bool:
         """The same player, challenge, attempt, log and claims, under the same mode and rules."""
@@ -54,13 +56,13 @@ class Owed:
     """``copy_of`` is the game that an upload is a copy of; ``duplicate_of`` the game that has its attempt already.
 
     ``conflict`` is (different games under the id, their players, when the first was uploaded), ``copied`` (the game that had the
-    log first, players who share it).
+    log first, players who share it, and where the times were moved: how many were compared, how many are alike).
     """
 
     copy_of: str | None = None
     duplicate_of: str | None = None
     conflict: tuple[int, int, int] | None = None
-    copied: tuple[str, int] | None = None
+    copied: tuple[str, int, tuple[int, int] | None] | None = None
 
     def __bool__(self) -> bool:
         return self != Owed()
@@ -119,9 +121,38 @@ def _attempt(state: _State, order: list[Upload]) -> None:
             return
 
 
+def alike(one: Upload, other: Upload) -> int:
+    """How many times of thought of two logs differ by two ticks or less."""
+    return sum(abs(a - b) <= 2 for a, b in zip(one.thinks, other.thinks, strict=True))
+
+
+def is_same_log(one: Upload, other: Upload) -> bool:
+    """The same text, or the same inputs with nine in ten of at least 24 times of thought the same but for two ticks."""
+    if (one.game, one.challenge) != (other.game, other.challenge):
+        return False
+    if one.log == other.log:
+        return True
+    if one.inputs is None or one.inputs != other.inputs or len(one.thinks) < 24:
+        return False
+    return 10 * alike(one, other) >= 9 * len(one.thinks)
+
+
+def _first(mine: Upload, order: list[Upload]) -> Upload:
+    """The earliest upload of a log."""
+    return next(u for u in order if u.long and is_same_log(mine, u))
+
+
 def _log(state: _State, order: list[Upload]) -> None:
-    """The same long log of one challenge from somebody else before."""
+    """The same long log of one challenge from somebody else before; two AI players may be one program."""
     mine = state.upload
-    shared = [u for u in order if u.long and (u.game, u.challenge, u.log) == (mine.game, mine.challenge, mine.log)]
-    if mine.long and shared[0].player_id != mine.player_id:
-        state.owed.copied = (shared[0].game_id, len({upload.player_id for upload in shared}))
+    if not mine.long:
+        return
+    first = _first(mine, order)
+    if first.player_id == mine.player_id or (mine.player_kind, first.player_kind) == ("ai", "ai"):
+        return
+    # Who shares it: all whose log goes back to that first one, and those who have that very one.
+    text = (first.game, first.challenge, first.log)
+    long = [(u, _first(u, order)) for u in order if u.long]
+    sharing = {u.player_id for u, root in long if text in ((root.game, root.challenge, root.log), (u.game, u.challenge, u.log))}
+    moved = None if first.log == mine.log else (len(mine.thinks), alike(mine, first))
+    state.owed.copied = (first.game_id, len(sharing), moved)

@@ -78,6 +78,14 @@ EVIDENCE: tuple[dict[str, Any], ...] = (
     {"rules_that_agree": ["1.1.0", "2.0.0", "3.0.0"]}, {"rules_that_agree": ["1.1.0"]}, {"missing_moves": ["1a1", "2a1"]},
     {"copied_log": {"first_game": "g-9", "players": 1200}},
 )  # fmt: skip
+# What suspicions rest on.
+SIGNS: tuple[dict[str, Any], ...] = (
+    {"copied_log": {"first_game": "g-9", "players": 2, "choices": 30, "times": 1200, "times_alike": 1100}},
+    {"superhuman_pace": {"choices": 1200, "least_ticks_a_choice": 4, "ticks": 90_000}},
+    {"machine_timing": {"gaps": 1300, "equal": 1250, "ticks": 2}},
+    {"clock_ratio": {"way": "fast", "game_seconds": 1200, "seconds": 60, "games": 1}},
+    {"clock_ratio": {"way": "slow", "game_seconds": 120, "seconds": 1600, "games": 3}},
+)
 
 
 def verdicts() -> Iterator[tuple[str, v.Verdict]]:
@@ -107,6 +115,8 @@ def verdicts() -> Iterator[tuple[str, v.Verdict]]:
         yield f"{code}, other game", replace(base, suspicions=(code,), game="")
     for evidence in EVIDENCE:
         yield f"evidence {evidence}", replace(base, evidence=evidence, suspicions=("copied_log",))
+    for evidence in SIGNS:
+        yield f"sign {evidence}", replace(base, evidence=evidence, suspicions=tuple(evidence))
     yield "copied, one known", replace(base, evidence={"copied_log": {"first_game": "g-9"}}, suspicions=("copied_log",))
     yield "copied, players", replace(base, evidence={"copied_log": {"players": 40}}, suspicions=("copied_log",))
 

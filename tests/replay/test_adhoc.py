@@ -78,7 +78,7 @@ def test_the_object_is_the_one_of_a_single_game(tmp_path: Path) -> None:
         alone = judge(game, RULEBOOK, TABLE).as_json()
         if game.player_id == "y":
             alone["suspicions"] = ["copied_log", *alone["suspicions"]]
-            alone["evidence"] |= {"copied_log": {"first_game": "a", "players": 2}}
+            alone["evidence"] |= {"copied_log": {"first_game": "a", "players": 2, "choices": 30}}
         assert printed == alone | {"source": {"file": str(tmp_path / "a.ndjson"), "line": number}}
         assert list(printed)[:9] == list(alone)[:9]
 

@@ -372,7 +372,7 @@ def test_doctor(run, kinds):
         ("AI_IN_PERCENTILE", "perhaps", "input should be a valid boolean"),
         ("MEMORY_LIMIT", "lots", "string should match pattern"),
         ("PACE_MIN_TOKENS", "1.5", "input should be a valid integer"),
-        ("COPIED_MIN_TOKENS", "", "input should be a valid integer"),
+        ("COPIED_MIN_CHOICES", "", "input should be a valid integer"),
         ("RULES", "/nowhere", "/nowhere: no rules file"),
         ("CHALLENGES", "/nowhere.csv", "/nowhere.csv: the challenge table cannot be read"),
         ("PLAYERS", "/nowhere.csv", "/nowhere.csv: the table cannot be read"),
@@ -397,6 +397,9 @@ def test_settings_come_from_the_environment_and_an_option_wins(run, kinds, tmp_p
     words = ("nightly", "--day", THREE, "--lake", lake, "--json")
     assert objects(run(*words, env=env)[1])[0]["suspicions"] == {"unfinished": 2}
     quick = {**env, "REPLAY_PACE_MIN_MS_PER_TOKEN": "100000", "REPLAY_PACE_MIN_TOKENS": "41"}
+    assert objects(run(*words, env=quick)[1])[0]["suspicions"] == {"unfinished": 2}
+    # An AI player has no hands.
+    quick["REPLAY_PACE_MIN_TOKENS"] = "40"
     assert objects(run(*words, env=quick)[1])[0]["suspicions"] == {"superhuman_pace": 1, "unfinished": 2}
     assert run("standings", "--lake", lake, "--day", THREE, "--json")[1].count("\n") == 2
     run(*words, env={**env, "REPLAY_AI_IN_PERCENTILE": "no"})
@@ -407,7 +410,8 @@ def test_settings_come_from_the_environment_and_an_option_wins(run, kinds, tmp_p
     run(*words, "--players", write_players(tmp_path / "none.csv"), env={**env, "REPLAY_PLAYERS": removed})
     assert run("standings", "--lake", lake, "--json")[1] != ""
     other = write_challenges(tmp_path / "other.csv", TWO, 1)
-    flagged = objects(run(*words, "--challenges", other, env=env)[1])[0]["reasons"]
+    # A day of which every game is flagged is published only when somebody says so.
+    flagged = objects(run(*words, "--challenges", other, "--allow-empty", env=env)[1])[0]["reasons"]
     assert flagged == {"unknown_challenge": 2}
     logs = lake / "logs" / f"day={THREE}" / "a.ndjson"
     assert run("verify", logs, env={"REPLAY_CHALLENGES": other})[0] == 1

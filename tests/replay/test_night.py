@@ -19,7 +19,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine import ENGINE_VERSION
-from replay.errors import CountsDoNotAddUp, DayWouldBeEmptied, InputError, NightError, NightRunning, NothingReceived
+from replay.errors import (
+    CountsDoNotAddUp,
+    DayWouldBeEmptied,
+    InputError,
+    NightError,
+    NightRunning,
+    NothingReceived,
+    NothingVerified,
+)
 from replay.games import NAMES
 from replay.lake import Lake
 from replay.night import NightSettings, rebuild_standings, run_night
@@ -329,13 +337,17 @@ def test_e7_all_bad_is_published_but_a_published_day_is_never_emptied(tmp_path, 
 
 
 def test_e7_sixty_percent_malformed_and_all_mismatches(tmp_path, challenges):
-    """E7: bad lines take nothing from the good ones; a day on which everybody is flagged has no boards, and says so."""
+    """E7: bad lines take nothing from the good ones; a day on which everybody is flagged is not published, unless somebody wants
+    it so: that is our rules or their client, not a day of cheats."""
     lake = tmp_path / "lake"
     land(lake, THREE, "a.ndjson", [upload("g1", "p1"), b"{", b"x", b"[1]", upload("g2", "p2", seed=2)])
     assert night(lake, challenges=challenges)["verdicts"]["counted"] == 2
     lake = tmp_path / "mismatch"
     land(lake, THREE, "a.ndjson", [upload(f"g{i}", f"p{i}", seed=i, score=1) for i in range(4)])
-    run = night(lake, challenges=challenges)
+    with pytest.raises(NothingVerified, match=r"none of 4 games of 2026-10-31 was verified, all are flagged"):
+        night(lake, challenges=challenges)
+    assert not published_files(lake)
+    run = night(lake, allow_empty=True, challenges=challenges)
     assert (run["verdicts"]["flagged"], run["verdicts"]["verified"], run["verdicts"]["moves_received"]) == (4, 0, 0)
     assert ask(lake, "select count(*) from leaderboard") == [(0,)]
 
@@ -916,5 +928,5 @@ def test_suspicions_follow_the_settings(tmp_path, challenges):
     found = by_game(lake)
     assert found["fast"]["suspicions"] == ["superhuman_pace", "unfinished"]
     assert found["other"]["suspicions"] == ["copied_log", "superhuman_pace", "unfinished"]
-    night(lake, challenges=challenges, judge=JudgeSettings(pace_min_ms_per_token=100, copied_min_tokens=41))
+    night(lake, challenges=challenges, judge=JudgeSettings(pace_min_ms_per_token=100, copied_min_choices=41))
     assert {row["game_id"]: row["suspicions"] for row in verdict_rows(lake)} == {"fast": ["unfinished"], "other": ["unfinished"]}

@@ -298,7 +298,7 @@ def test_c1_the_later_of_two_players_with_one_log_is_pointed_at(con: duckdb.Duck
     rows = in_every_order(con, [game(HONEST, 9, game_id="a", player_id="thief", moves=log), game(HONEST, 1, game_id="b")])
     assert [row["suspicions"] for row in rows] == [["copied_log", "unfinished"], ["unfinished"]]
     assert [row["counted"] for row in rows] == [True, True]
-    assert json.loads(rows[0]["evidence"]) == {"copied_log": {"first_game": "b", "players": 2}}
+    assert json.loads(rows[0]["evidence"]) == {"copied_log": {"first_game": "b", "players": 2, "choices": 30}}
     assert rows[1]["evidence"] is None
 
 
@@ -306,7 +306,7 @@ def test_c1_players_who_share_a_log_are_counted(con: duckdb.DuckDBPyConnection) 
     records = [game(HONEST, i, game_id=f"g-{i}", player_id=f"p-{i % 3}", attempt=1 + i // 3) for i in range(4)]
     rows = in_every_order(con, records)
     assert [row["evidence"] is not None for row in rows] == [False, True, True, False]
-    assert json.loads(rows[2]["evidence"]) == {"copied_log": {"first_game": "g-0", "players": 3}}
+    assert json.loads(rows[2]["evidence"]) == {"copied_log": {"first_game": "g-0", "players": 3, "choices": 30}}
 
 
 def test_c1_short_logs_are_no_sign_of_anything(con: duckdb.DuckDBPyConnection) -> None:

@@ -33,6 +33,10 @@ EPOCH = datetime(1970, 1, 1)
 DAYS = [date(2026, 10, 31), date(2026, 11, 1), date(2026, 11, 2)]
 SCHEMA = pa.schema([*(VERDICT_SCHEMA.field(name) for name in UPLOAD_COLUMNS), ("day", pa.date32())])
 Place = tuple[date, str, int]
+# The logs of the worlds, and those with a clock of which A and B are the inputs: their times of thought are the same, moved a
+# little, moved a little further, and somebody else's.
+LOGS = ("A", "B", "C", *(f"{inputs}{times}" for inputs in "AB" for times in range(4)))
+TIMES = ([20] * 25, [22] * 23 + [40] * 2, [24] * 25, [50] * 25)
 WORLD = re.compile("w[0-9]{4}:")
 
 
@@ -79,9 +83,10 @@ def row_of(upload: Upload, bits: int = 0x1E) -> dict[str, Any]:
     return found | {
         "day": day, "source_file": file, "source_line": line, "upload_key": key(upload.game_id) & bits,
         "attempt_key": (key(*whose) if upload.dated else key(*whose, upload.log)) & bits | upload.dated,
-        "log_key": key(upload.game, upload.challenge, upload.log) & bits | 2 if upload.long else 0,
+        "log_key": key(upload.game, upload.challenge, upload.inputs or upload.log) & bits | 2 if upload.long else 0,
         # Logs that agree in one half of the hash only are different logs.
-        "log_hash_low": "ABC".index(upload.log) % 2, "log_hash_high": "ABC".index(upload.log) // 2,
+        "log_hash_low": LOGS.index(upload.log) % 2, "log_hash_high": LOGS.index(upload.log) // 2,
+        "inputs_hash": None if upload.inputs is None else LOGS.index(upload.inputs), "thinks": upload.thinks, "choices": None,
     }  # fmt: skip
 
 
@@ -121,14 +126,21 @@ def world(rng: random.Random, ties: bool = False) -> list[Upload]:
                 "score": rng.randrange(2), "mode": rng.choice(("daily", "training")), "attempt": rng.choice((1, 2)), "level": rng.choice((None, 1)),
                 "lines": rng.choice((None, 0)),
             }  # fmt: skip
+            if old.inputs is not None:
+                # Another log of that game has times of its own.
+                old, changes["log"] = replace(old, log=old.inputs, inputs=None, thinks=()), old.inputs
             some = rng.sample(sorted(changes), rng.randrange(3))
             upload = replace(old, place=place, **{name: changes[name] for name in some})
         else:
             upload = Upload(
                 place, rng.choice("xyz"), rng.choice("pqr"), rng.choice((1, 1, 2)), rng.choice("ABC"), rng.randrange(6),
                 challenge=rng.choice(("d", "d", "e")), rules=rng.choice(("1", "1", "1", "2")), score=rng.choice((0, 0, 1)),
-                final_board=rng.choice("--#"), game=rng.choice(("blocks",) * 5 + ("tetcolor",)),
+                final_board=rng.choice("--#"), game=rng.choice(("blocks", "tetcolor")),
+                player_kind=rng.choice(("human", "human", "human", "ai")),
             )  # fmt: skip
+        if upload.game == "tetcolor" and upload.log in "AB":
+            times = rng.randrange(4)
+            upload = replace(upload, inputs=upload.log, log=f"{upload.log}{times}", thinks=tuple(TIMES[times]))
         uploads.append(replace(upload, dated=upload.mode == "daily" and upload.rules == "1", long=upload.log != "C"))
     if not ties:
         # A moment for each upload, except for those that are the same game under the same id.
@@ -150,7 +162,12 @@ def as_relation(upload: Upload, owed: Owed) -> Relation:
         whose = "of one player" if players == 1 else f"of {players} players"
         found = f"{contents} different games {whose} were uploaded under this id, the first at {format_time(first)}"
         reasons.append({"code": "conflicting_upload", "claimed": upload.game_id, "found": found, "move": None})
-    evidence = {"copied_log": {"first_game": owed.copied[0], "players": owed.copied[1]}} if owed.copied else {}
+    evidence: dict[str, Any] = {}
+    if owed.copied:
+        first, players, moved = owed.copied
+        evidence["copied_log"] = {"first_game": first, "players": players}
+        if moved is not None:
+            evidence["copied_log"] |= {"times": moved[0], "times_alike": moved[1]}
     return Relation(owed.copy_of, tuple(reasons), ("copied_log",) if owed.copied else (), evidence)
 
 
@@ -164,8 +181,10 @@ def test_random_worlds_are_resolved_as_the_slow_twin_resolves_them(con: duckdb.D
         assert relations_ == {u.place: as_relation(u, owed[u.place]) for u in uploads if owed[u.place]}, uploads
         for each in owed.values():
             met.update(name for name, value in asdict(each).items() if value is not None)
+            met["moved"] += each.copied is not None and each.copied[2] is not None
     assert len(worlds) > 1200
     assert min(met[name] for name in ("copy_of", "duplicate_of", "conflict", "copied")) > 300
+    assert met["moved"] > 50
 
 
 def test_random_worlds_do_not_depend_on_where_uploads_lie(con: duckdb.DuckDBPyConnection) -> None:

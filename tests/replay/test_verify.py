@@ -450,7 +450,7 @@ def test_a_row_has_every_column_and_no_null_where_none_may_be() -> None:
     may_be_null = {
         "nation", "evidence", "replayed_score", "replayed_best_combo", "replayed_board", "finished", "fault_kind", "fault_move",
         "fault_text",
-        "copy_of", "level", "lines", "replayed_level", "replayed_lines",
+        "copy_of", "level", "lines", "replayed_level", "replayed_lines", "ticks", "ticks_played", "inputs_hash",
     }  # fmt: skip
     for name, column in zip(done.rows.schema.names, pa.Table.from_batches([done.rows]).cast(VERDICT_SCHEMA).columns, strict=True):
         assert name in may_be_null or column.null_count == 0, name

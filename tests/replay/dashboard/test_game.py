@@ -145,6 +145,17 @@ def test_suspicions_are_no_proof_and_have_their_numbers(lake):
     assert "Only unusual" not in text_of(page(lake, id="score_mismatch"))
 
 
+def test_c5_the_page_of_a_game_with_a_clock_shows_both_clocks(three):
+    """C5: the ratio of every game, whether it looks unusual or not; the block puzzle has one clock only."""
+    rows = {row["game"]: row for row in verdict_rows(three) if row["verdict"] == "verified"}
+    for game, row in rows.items():
+        seconds = (row["finished_at"] - row["started_at"]).total_seconds()
+        shown = text_of(page(three, **place(row)))
+        assert ("Clocks" in shown) == (game != "blocks")
+        if game != "blocks":
+            assert f"{seconds:,.1f} s for {row['ticks'] / 60:,.1f} s of game" in shown
+
+
 @pytest.mark.parametrize("code", REASONS)
 def test_every_reason_has_its_page(lake, code):
     answer = page(lake, id=code)
