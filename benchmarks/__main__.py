@@ -11,7 +11,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import bench_dashboard, bench_game, bench_kernel, bench_night, bench_standings, bench_tetcolor, bench_tetromino
+from benchmarks import (
+    bench_dashboard,
+    bench_game,
+    bench_kernel,
+    bench_night,
+    bench_standings,
+    bench_tetcolor,
+    bench_tetromino,
+    bench_trust,
+)
 from benchmarks.data import simulated_day
 
 CORES = os.cpu_count() or 1
@@ -24,10 +33,11 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=1_000_000, help="games of the night")
     parser.add_argument("--players", type=int, default=500_000, help="players of the standings, 30 days each")
     parser.add_argument("--month", type=int, default=1_000_000, help="uploads of the dashboard's month")
+    parser.add_argument("--trust", type=int, default=1_010_000, help="uploads of each of the two runs of trust")
     parser.add_argument("--folder", type=Path, default=Path("bench-data"), help="where simulated games are kept")
     options = parser.parse_args()
     table = Table("what", "figure", "against", "ratio", "peak memory", title=f"{os.cpu_count()} cores")
-    if set(options.what) - {"standings", "dashboard"}:
+    if set(options.what) - {"standings", "dashboard", "trust"}:
         ndjson, parquet = simulated_day(options.folder, options.games)
     if "kernel" in options.what:
         _kernel(table, ndjson)
@@ -46,6 +56,10 @@ def main() -> None:
         _standings(table, bench_standings.run(options.players))
     if "dashboard" in options.what:
         _dashboard(table, bench_dashboard.run(options.folder, options.month))
+    if "trust" in options.what:
+        for seed, share, what in ((40, 0.0, "Honest uploads alone"), (41, bench_trust.FORGED, "Forged uploads among honest ones")):
+            _trust(bench_trust.run(options.folder, options.trust, share, seed), what)
+        return
     Console().print(table)
 
 
@@ -111,6 +125,20 @@ def _dashboard(table: Table, found: dict[str, Any]) -> None:
     )  # fmt: skip
     for error in found["errors"][:5]:
         print(error)
+
+
+def _trust(found: bench_trust.Found, title: str) -> None:
+    """By game and kind what was uploaded and how many of it were judged as the truth says; how the nights found it below."""
+    table = Table("game", "what it was", "uploads", "judged right", title=title)
+    for (game, kind), (total, right) in sorted(found.compared.games.items()):
+        table.add_row(game, kind, f"{total:,}", f"{right:,}")
+    out = Console()
+    out.print(table)
+    counts = {**found.verdicts, "quarantined": found.quarantined}
+    out.print(f"{found.records:,} records: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
+    compared = found.compared
+    out.print(f"{compared.honest:,} honest, {compared.forged:,} forged or broken, {compared.wrong} judged wrong")
+    out.print(f"{found.planted:,} forgeries planted by the nights and caught; {found.sampled:,} games replayed by both engines")
 
 
 main()

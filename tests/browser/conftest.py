@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.stage import on_stage
+
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -28,7 +30,7 @@ def _missing() -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """A running chromium."""
+    """A running chromium, to be used in Playwright's thread only (``on_stage``)."""
     missing = _missing()
     if missing and os.environ.get("REPLAY_REQUIRE_BROWSER") == "1":
         pytest.fail(missing)
@@ -36,10 +38,11 @@ def browser() -> Iterator[Any]:
         pytest.skip(missing)
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield running
-        running.close()
+    playwright = on_stage(sync_playwright().start)()
+    running = on_stage(playwright.chromium.launch)(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    yield running
+    on_stage(running.close)()
+    on_stage(playwright.stop)()
 
 
 @dataclass

@@ -19,6 +19,7 @@ from tests.browser.lakes import flagged, hostile_lake, lake_of_games
 from tests.hostile_day import TEXTS
 from tests.replay.dashboard.serving import Dashboard, command
 from tests.replay.night_support import THREE, ask
+from tests.stage import on_stage
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 LOOKS = (Path(__file__).parent / "looks.js").read_text("utf-8")
@@ -56,9 +57,9 @@ def watch(served: Dashboard) -> Iterator[Watch]:
 
 @pytest.fixture
 def page(browser: Any, watch: Watch) -> Iterator[Any]:
-    context = browser.new_context(viewport=WIDE)
-    yield watch.page(context.new_page())
-    context.close()
+    context = on_stage(browser.new_context)(viewport=WIDE)
+    yield on_stage(lambda: watch.page(context.new_page()))()
+    on_stage(context.close)()
 
 
 def pages(lake: Path) -> dict[str, str]:
@@ -134,6 +135,7 @@ def undo(page: Any, number: int) -> None:
 # --- What a reviewer does ------------------------------------------------------------------------------------------------
 
 
+@on_stage
 def test_c8_from_the_front_page_to_the_wrong_move_decided_restated_and_undone(page, served, lake):
     """C8, D4, D5: a flagged game is found from the front page and stepped through; clearing, upholding and undoing move the
     player's total and position with every restatement, and in the end all is back."""
@@ -200,6 +202,7 @@ def _step_to_the_wrong_move(page: Any) -> None:
     assert page.locator("#title").inner_text() == title
 
 
+@on_stage
 def test_an_unusual_game_that_is_upheld_takes_its_score_away(page, served, lake):
     """C4, D4: a hint proves nothing and the game counts; only a person takes it out of the standings."""
     row = flagged(lake, "verdict = 'verified' and counted and exists (from daily_best b where b.game_id = flagged_games.game_id)")
@@ -216,6 +219,7 @@ def test_an_unusual_game_that_is_upheld_takes_its_score_away(page, served, lake)
     assert total_of(lake, row["game"], row["player_id"]) == before
 
 
+@on_stage
 def test_many_games_are_decided_on_after_a_preview_of_what_would_move(page, served, lake):
     """A filter, what would move, one button; nothing is recorded by looking, and all of it can be undone at once."""
     with open_reviews(Lake(lake)) as store:
@@ -247,6 +251,7 @@ def test_many_games_are_decided_on_after_a_preview_of_what_would_move(page, serv
         assert [d.action for d in store.decisions() if d.id > last] == ["clear"] * count + ["undo"] * count
 
 
+@on_stage
 def test_the_second_of_two_people_is_told(browser, served, watch, lake):
     """C8: two people look at the same game; who is later sees what the other decided, and their own words are not lost."""
     row = flagged(lake, "game = 'tetromino' and verdict = 'flagged'")
@@ -271,6 +276,7 @@ def test_the_second_of_two_people_is_told(browser, served, watch, lake):
 # --- Without a script, a mouse or room ------------------------------------------------------------------------------------
 
 
+@on_stage
 def test_without_javascript_everything_but_the_player_works(browser, served, lake):
     """The pages are the server's: filters, decisions and exports need no script; the board stands at the wrong move."""
     context = browser.new_context(viewport=WIDE, java_script_enabled=False)
@@ -292,6 +298,7 @@ def test_without_javascript_everything_but_the_player_works(browser, served, lak
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["1280", "390"])
+@on_stage
 def test_every_page_fits_can_be_read_and_asks_for_nothing_else(browser, served, watch, lake, size, scheme):
     """No page is wider than its window, no text is below AA's contrast, nothing is written to the console."""
     context = browser.new_context(viewport=size, color_scheme=scheme)
@@ -307,6 +314,7 @@ def test_every_page_fits_can_be_read_and_asks_for_nothing_else(browser, served, 
     context.close()
 
 
+@on_stage
 def test_by_keyboard_alone(page, served, lake):
     """The first key leads past the navigation, every stop can be seen, and a decision needs no mouse."""
     row = flagged(lake, "game = 'blocks' and verdict = 'flagged' and list_contains(reason_codes, 'illegal_move')")
@@ -349,6 +357,7 @@ def test_by_keyboard_alone(page, served, lake):
 # --- Texts that try to be something else ----------------------------------------------------------------------------------
 
 
+@on_stage
 def test_d8_hostile_texts_do_nothing_in_a_browser(browser, tmp_path_factory):
     """D8: on every page that holds them nothing runs, opens or is asked for elsewhere, and no page is wider than its window."""
     lake = hostile_lake(tmp_path_factory.mktemp("hostile"), '=1+1"><img src=x onerror=alert(2)>.ndjson')

@@ -10,15 +10,13 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import wraps
 from pathlib import Path
 
 import pytest
 
 from tests.dags.ops_lake import WRONG_MOVE, clear_by_mistake, ops_lake
 from tests.dags.ops_server import api_server
+from tests.stage import on_stage
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -27,18 +25,6 @@ ARGUMENTS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 SLOW = 30_000
-# Playwright keeps the event loop of its thread running all the time: in a thread of its own it is in nobody's way, as nobody is in its.
-STAGE = ThreadPoolExecutor(1)
-
-
-def on_stage(test: Callable[..., None]) -> Callable[..., None]:
-    """The test in Playwright's thread."""
-
-    @wraps(test)
-    def run(*args: object, **kw: object) -> None:
-        STAGE.submit(test, *args, **kw).result()
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +40,11 @@ def browser():
         pytest.skip(sentence)
     from playwright.sync_api import sync_playwright
 
-    playwright = STAGE.submit(sync_playwright().start).result()
-    launch = playwright.chromium.launch
-    found = STAGE.submit(launch, executable_path=shutil.which("chromium"), args=list(ARGUMENTS)).result()
+    playwright = on_stage(sync_playwright().start)()
+    found = on_stage(playwright.chromium.launch)(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
     yield found
-    STAGE.submit(found.close).result()
-    STAGE.submit(playwright.stop).result()
+    on_stage(found.close)()
+    on_stage(playwright.stop)()
 
 
 @pytest.fixture(scope="module")
