@@ -57,7 +57,7 @@ def main() -> None:
     if "dashboard" in options.what:
         _dashboard(table, bench_dashboard.run(options.folder, options.month))
     if "trust" in options.what:
-        for seed, share, what in ((40, 0.0, "Honest uploads alone"), (41, bench_trust.FORGED, "Forged uploads among honest ones")):
+        for seed, share, what in ((40, 0.0, "Honest uploads alone"), (41, bench_trust.FORGED, "Forged uploads among honest")):
             _trust(bench_trust.run(options.folder, options.trust, share, seed), what)
         return
     Console().print(table)
