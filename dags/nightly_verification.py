@@ -92,7 +92,8 @@ with DAG(
     params={
         "day": Param(None, type=["null", "string"], format="date", title="Day", description="For a run by hand, YYYY-MM-DD."),
         "allow_empty": Param(
-            False, type="boolean", title="Allow empty", description="Publish a day that received nothing, or only flagged games."
+            False, type="boolean", title="Allow empty",
+            description="Publish a day that received nothing, or lost all its verified games.",
         ),
     },
     default_args={

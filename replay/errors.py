@@ -17,7 +17,7 @@
         ├── CountsDoNotAddUp  records in and rows out differ
         ├── CheckFailed       a check in sql/checks returned rows
         ├── EngineDisagreement  the compiled and the interpreted engine differ about a game
-        ├── NothingVerified   games came, and not one of them was verified
+        ├── NothingVerified   a published day would lose all its verified games
         ├── PlantedMissed     a forgery that was planted was not caught, or its original not verified
         └── NightRunning      another night holds the lake
 """
@@ -111,7 +111,7 @@ class EngineDisagreement(NightError):
 
 
 class NothingVerified(NightError):
-    """Games came, and not one of them was verified: that is a broken client or a broken rules file, not a day of cheats."""
+    """A day that was published with verified games has only flagged ones now: no day of cheats, something is broken."""
 
 
 class PlantedMissed(NightError):

@@ -178,9 +178,9 @@ def run_night(
     """Run one night from start to end and return what run.json says; ``timings``, if given, what its steps took.
 
     Logs are brought from the source first, unless ``brought`` says what came of that already.  Raises what ``land`` raises,
-    NothingReceived for a day without records and NothingVerified for one of flagged games only (unless allowed), NightRunning
-    while another night holds the lake, InputError (decisions that cannot be read among them), ReferenceDataError and the other
-    NightErrors; then nothing of this night is visible.
+    NothingReceived for a day without records and NothingVerified for one that lost all its verified games (unless allowed),
+    NightRunning while another night holds the lake, InputError (decisions that cannot be read among them), ReferenceDataError
+    and the other NightErrors; then nothing of this night is visible.
     """
     from replay.anonymise import replace_old_ids
     from replay.publish import stage_day
@@ -240,7 +240,7 @@ def refuse_to_publish(lake: Lake, day: date, pulled: Pulled, results: list[Shard
     """What must hold of a verified day before anything of it is published.
 
     Raises InputError for files that changed while they were read, NothingReceived for a day without games and NothingVerified
-    for one of which every game is flagged (unless allowed), and DayWouldBeEmptied.
+    for one that was published with verified games and has none any more (unless allowed), and DayWouldBeEmptied.
     """
     _refuse_growing_files(lake, day, pulled)
     if not sum(result.received for result in results) and not allow_empty:
@@ -253,11 +253,7 @@ def refuse_to_publish(lake: Lake, day: date, pulled: Pulled, results: list[Shard
         # Nobody is accused of anything: the quarantine is published, so that somebody can look at it.
         _refuse_to_empty(lake, day, pulled)
     elif not any(result.verified for result in results) and not allow_empty:
-        # Copies of other days' games were verified by themselves: a file that lands twice is no such day.
-        raise NothingVerified(
-            f"{lake.day('logs', day)}: none of {games} games of {day} was verified, all are flagged; nothing is published, look"
-            " at the rules, the challenge and the client first, and use --allow-empty if that is right"
-        )
+        _refuse_all_flagged(lake, day, games)
 
 
 def _refuse_growing_files(lake: Lake, day: date, pulled: Pulled) -> None:
@@ -267,6 +263,20 @@ def _refuse_growing_files(lake: Lake, day: date, pulled: Pulled) -> None:
         if path.name not in now or now[path.name].size != entry["bytes"]:
             raise InputError(f"{path}: was still being written while the night read it, run the night again when it has landed")
     lake.refuse_changed_logs(day)
+
+
+def _refuse_all_flagged(lake: Lake, day: date, games: int) -> None:
+    """Boards that were good are not replaced by empty ones because our rules are broken now, or a client's games are.
+
+    A day that nobody has seen yet may well hold flagged games only, when few were played: nothing can be planted among them,
+    which its report says, but each was replayed by both engines.
+    """
+    before = read_run(lake, day)["verdicts"]["verified"] if lake.run_file(day).exists() else 0
+    if before:
+        raise NothingVerified(
+            f"{lake.day('logs', day)}: {day} was published with {before} verified games, now all {games} games are flagged;"
+            " nothing is published, look at the rules, the challenge and the client first, and use --allow-empty if that is right"
+        )
 
 
 def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:

@@ -38,7 +38,7 @@ def nightly(
         typer.Option("--source", help="Where uploads land, with {day} in it: a folder or any fsspec URL.", show_default=False),
     ] = None,
     allow_empty: Annotated[
-        bool, typer.Option("--allow-empty", help="Publish a day that received nothing, or only flagged games.")
+        bool, typer.Option("--allow-empty", help="Publish a day that received nothing, or lost all its verified games.")
     ] = False,
     as_json: common.JsonOption = False,
 ) -> None:

@@ -14,8 +14,8 @@ from replay.lake import Lake
 from replay.night import NightSettings, restate_standings
 from replay.reviews.games import draft, find_game
 from replay.reviews.store import open_reviews
-from tests.browser.conftest import NARROW, WIDE, Watch
 from tests.browser.lakes import flagged, hostile_lake, lake_of_games
+from tests.browser.watch import NARROW, WIDE, Watch
 from tests.hostile_day import TEXTS
 from tests.replay.dashboard.serving import Dashboard, command
 from tests.replay.night_support import THREE, ask

@@ -6,10 +6,8 @@ REPLAY_SCREENSHOTS names a folder for pictures of what was seen.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -20,31 +18,7 @@ from tests.stage import on_stage
 
 pytestmark = pytest.mark.usefixtures("database")
 
-ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 SLOW = 30_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium, driven by Playwright; to be used in its thread only."""
-    lacking = [] if shutil.which("chromium") else ["chromium (apt-get install chromium)"]
-    if importlib.util.find_spec("playwright") is None:
-        lacking.append("playwright (pip install -c constraints.txt -e '.[browser]')")
-    if lacking:
-        sentence = f"this machine lacks {' and '.join(lacking)}"
-        if os.environ.get("REPLAY_REQUIRE_BROWSER") == "1":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
-    from playwright.sync_api import sync_playwright
-
-    playwright = on_stage(sync_playwright().start)()
-    found = on_stage(playwright.chromium.launch)(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
-    yield found
-    on_stage(found.close)()
-    on_stage(playwright.stop)()
 
 
 @pytest.fixture(scope="module")

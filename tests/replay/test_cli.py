@@ -410,7 +410,7 @@ def test_settings_come_from_the_environment_and_an_option_wins(run, kinds, tmp_p
     run(*words, "--players", write_players(tmp_path / "none.csv"), env={**env, "REPLAY_PLAYERS": removed})
     assert run("standings", "--lake", lake, "--json")[1] != ""
     other = write_challenges(tmp_path / "other.csv", TWO, 1)
-    # A day of which every game is flagged is published only when somebody says so.
+    # A published day that loses all its verified games is published so only when somebody says so.
     flagged = objects(run(*words, "--challenges", other, "--allow-empty", env=env)[1])[0]["reasons"]
     assert flagged == {"unknown_challenge": 2}
     logs = lake / "logs" / f"day={THREE}" / "a.ndjson"

@@ -124,7 +124,7 @@ def test_rules_under_which_the_log_comes_out_are_evidence(tmp_path):
     again = KIND.new_game(other, row.deal(other), claimed.moves.encode(), row.mode).run()
     assert again.score > game.score
     found = judge(replace(claimed, score=again.score), book, TABLE)
-    assert found.evidence == {"rules_that_agree": ["1.0.1"]}
+    assert found.evidence["rules_that_agree"] == ["1.0.1"]
 
 
 # --- Faults --------------------------------------------------------------------------------------------------------------

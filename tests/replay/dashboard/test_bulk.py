@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -19,7 +18,6 @@ from tests.replay.dashboard.reviewing_support import (
     decisions,
     follow,
     forms,
-    lake_to_decide,
     open_game,
     send,
     summary,
@@ -28,20 +26,6 @@ from tests.replay.dashboard.support import ANNA, BERT, NAMELESS, client, element
 from tests.replay.night_support import EVIL, THREE, ask, dump, everything, land, upload, warehouse
 
 COMBOS = [f"combo-{n}" for n in range(MANY)]
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    return lake_to_decide(tmp_path_factory.mktemp("bulk"))
-
-
-@pytest.fixture
-def lake(built: Path, tmp_path: Path, monkeypatch) -> Path:
-    """A lake of this test's own."""
-    shutil.copytree(built.parent, tmp_path / "own")
-    monkeypatch.setenv("REPLAY_CHALLENGES", str(tmp_path / "own" / "challenges.csv"))
-    monkeypatch.delenv("REPLAY_REVIEWS", raising=False)
-    return tmp_path / "own" / "lake"
 
 
 def preview(browser, action: str = "uphold", **wanted: object):

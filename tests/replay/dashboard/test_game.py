@@ -26,7 +26,7 @@ from replay.reviews.store import open_reviews
 from replay.rulebook import load_rulebook
 from replay.trace import Dispute
 from replay.words import visible, words
-from tests.browser.conftest import Watch, browser
+from tests.browser.watch import Watch
 from tests.replay.dashboard.serving import dashboard
 from tests.replay.dashboard.support import ANNA, READER, client, elements, post, text_of
 from tests.replay.night_support import (
@@ -42,8 +42,8 @@ from tests.replay.night_support import (
     write_challenges,
     write_players,
 )
+from tests.stage import on_stage
 
-__all__ = ["browser"]
 GAMES = ("blocks", "tetromino", "tetcolor")
 
 
@@ -474,6 +474,7 @@ def opened(browser, url, **context):
         made.close()
 
 
+@on_stage
 @pytest.mark.parametrize("game", GAMES)
 def test_the_player_steps_under_the_policy(browser, three, game):
     """Arrow keys, Home and End, the slider, the buttons and the list, without an error in the console."""
@@ -519,6 +520,7 @@ def test_the_player_steps_under_the_policy(browser, three, game):
         assert watch.wrong == []
 
 
+@on_stage
 def test_without_scripts_the_opened_move_and_the_list_are_there(browser, three):
     row = parting(three, "tetcolor")
     query = "&".join(f"{name}={value}" for name, value in place(row).items())
@@ -530,6 +532,7 @@ def test_without_scripts_the_opened_move_and_the_list_are_there(browser, three):
         assert tab.locator("form.decide button").is_visible()
 
 
+@on_stage
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_is_wider_than_its_window(browser, three, width, scheme):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import threading
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from tests.replay.dashboard.reviewing_support import (
     decisions,
     follow,
     forms,
-    lake_to_decide,
     open_game,
     send,
     summary,
@@ -27,20 +25,6 @@ from tests.replay.dashboard.reviewing_support import (
 from tests.replay.dashboard.serving import dashboard
 from tests.replay.dashboard.support import ANNA, BERT, NAMELESS, READER, client, elements, post, text_of, token
 from tests.replay.night_support import EVIL, THREE, ask, dump, everything, warehouse
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    return lake_to_decide(tmp_path_factory.mktemp("decide"))
-
-
-@pytest.fixture
-def lake(built: Path, tmp_path: Path, monkeypatch) -> Path:
-    """A lake of this test's own."""
-    shutil.copytree(built.parent, tmp_path / "own")
-    monkeypatch.setenv("REPLAY_CHALLENGES", str(tmp_path / "own" / "challenges.csv"))
-    monkeypatch.delenv("REPLAY_REVIEWS", raising=False)
-    return tmp_path / "own" / "lake"
 
 
 def total(lake: Path, player: str) -> int | None:
