@@ -26,7 +26,7 @@ from tests.replay.night_support import check_run, night
 
 DAY = date(2026, 10, 31)
 # Reasons and suspicions that rest on other uploads: no single record shows them.
-RELATED = frozenset(["duplicate_attempt", "conflicting_upload", "copied_log"])
+RELATED = frozenset(["duplicate_attempt", "conflicting_upload", "copied_log", "clock_ratio"])
 LONGEST_SENTENCE = 2000
 _BOM = b"\xef\xbb\xbf"
 
