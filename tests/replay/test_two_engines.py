@@ -300,10 +300,13 @@ def test_the_interpreted_result_is_the_compiled_one_for_a_game(monkeypatch):
 def test_the_command_line_says_where_the_game_is(tmp_path):
     """A night that fails for another reason leaves no game behind."""
     lake = tmp_path / "lake"
+    good = land(lake, THREE, "b.ndjson", [upload("g2", "p2", seed=2)])
     land(lake, THREE, "a.ndjson", [upload("g1", "p1", score=1)])
     challenges = write_challenges(tmp_path / "challenges.csv")
+    night(lake, challenges=challenges)
+    good.unlink()
     done = cli("nightly", "--day", THREE, "--lake", lake, "--challenges", challenges)
     assert done.returncode == 1
-    assert b"none of 1 games of 2026-10-31 was verified, all are flagged" in done.stderr
+    assert b"was published with 1 verified games, now all 1 games are flagged" in done.stderr
     assert read_failures(Lake(lake))[THREE].code == "nothing_verified"
     assert not (lake / "reports" / f"day={THREE}" / "disagreement.json").exists()
