@@ -11,7 +11,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import bench_dashboard, bench_game, bench_kernel, bench_night, bench_standings, bench_tetcolor, bench_tetromino
+from benchmarks import (
+    bench_dashboard,
+    bench_game,
+    bench_kernel,
+    bench_night,
+    bench_standings,
+    bench_tetcolor,
+    bench_tetromino,
+    bench_withheld,
+)
 from benchmarks.data import simulated_day
 
 CORES = os.cpu_count() or 1
@@ -23,11 +32,12 @@ def main() -> None:
     parser.add_argument("what", nargs="*", default=["kernel", "night", "game", "standings", "dashboard"])
     parser.add_argument("--games", type=int, default=1_000_000, help="games of the night")
     parser.add_argument("--players", type=int, default=500_000, help="players of the standings, 30 days each")
+    parser.add_argument("--nights", type=int, default=10_000, help="honest nights of which flags might be held back")
     parser.add_argument("--month", type=int, default=1_000_000, help="uploads of the dashboard's month")
     parser.add_argument("--folder", type=Path, default=Path("bench-data"), help="where simulated games are kept")
     options = parser.parse_args()
     table = Table("what", "figure", "against", "ratio", "peak memory", title=f"{os.cpu_count()} cores")
-    if set(options.what) - {"standings", "dashboard"}:
+    if set(options.what) - {"standings", "dashboard", "withheld"}:
         ndjson, parquet = simulated_day(options.folder, options.games)
     if "kernel" in options.what:
         _kernel(table, ndjson)
@@ -46,6 +56,8 @@ def main() -> None:
         _standings(table, bench_standings.run(options.players))
     if "dashboard" in options.what:
         _dashboard(table, bench_dashboard.run(options.folder, options.month))
+    if "withheld" in options.what:
+        _withheld(table, bench_withheld.run(options.nights))
     Console().print(table)
 
 
@@ -111,6 +123,22 @@ def _dashboard(table: Table, found: dict[str, Any]) -> None:
     )  # fmt: skip
     for error in found["errors"][:5]:
         print(error)
+
+
+def _withheld(table: Table, found: dict[str, Any]) -> None:
+    """Honest nights that hold something back (ratio: in 1,000); then the broken share that is held back 19 times of 20."""
+    for evenness, honest in found["honest"].items():
+        table.add_row(
+            f"honest nights of {len(bench_withheld.APPS)} apps, days as even as {evenness:,} games",
+            f"{honest['held_nights']:,} of {honest['nights']:,} hold flags back",
+            f"{honest['held']:,} of {honest['groups']:,} groups, {honest['held_new']:,} of them new",
+            f"{1000 * honest['held_nights'] / honest['nights']:.2f}", "",
+        )  # fmt: skip
+        table.add_row("  first nights of a lake", f"{found['first'][evenness]:,} of {honest['nights']:,}", "", "", "")
+    for row in found["power"]:
+        own, new, first = ("never" if row[of] is None else f"{100 * row[of]:g} %" for of in ("own", "new", "first"))
+        what = f"broken share that is held back, {row['games']:,} games"
+        table.add_row(what, f"{own} on top of a usual 0.5 %", f"new version {new}, first night {first}", "", "")
 
 
 main()
