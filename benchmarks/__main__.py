@@ -20,6 +20,7 @@ from benchmarks import (
     bench_tetcolor,
     bench_tetromino,
     bench_trust,
+    bench_withheld,
 )
 from benchmarks.data import simulated_day
 
@@ -32,12 +33,13 @@ def main() -> None:
     parser.add_argument("what", nargs="*", default=["kernel", "night", "game", "standings", "dashboard"])
     parser.add_argument("--games", type=int, default=1_000_000, help="games of the night")
     parser.add_argument("--players", type=int, default=500_000, help="players of the standings, 30 days each")
+    parser.add_argument("--nights", type=int, default=10_000, help="honest nights of which flags might be held back")
     parser.add_argument("--month", type=int, default=1_000_000, help="uploads of the dashboard's month")
     parser.add_argument("--trust", type=int, default=1_010_000, help="uploads of each of the two runs of trust")
     parser.add_argument("--folder", type=Path, default=Path("bench-data"), help="where simulated games are kept")
     options = parser.parse_args()
     table = Table("what", "figure", "against", "ratio", "peak memory", title=f"{os.cpu_count()} cores")
-    if set(options.what) - {"standings", "dashboard", "trust"}:
+    if set(options.what) - {"standings", "dashboard", "trust", "withheld"}:
         ndjson, parquet = simulated_day(options.folder, options.games)
     if "kernel" in options.what:
         _kernel(table, ndjson)
@@ -56,11 +58,13 @@ def main() -> None:
         _standings(table, bench_standings.run(options.players))
     if "dashboard" in options.what:
         _dashboard(table, bench_dashboard.run(options.folder, options.month))
+    if "withheld" in options.what:
+        _withheld(table, bench_withheld.run(options.nights))
     if "trust" in options.what:
         for seed, share, what in ((40, 0.0, "Honest uploads alone"), (41, bench_trust.FORGED, "Forged uploads among honest")):
             _trust(bench_trust.run(options.folder, options.trust, share, seed), what)
-        return
-    Console().print(table)
+    if table.row_count:
+        Console().print(table)
 
 
 def _rates(table: Table, found: dict[str, float], what: str, unit: str, digits: int) -> None:
@@ -139,6 +143,22 @@ def _trust(found: bench_trust.Found, title: str) -> None:
     compared = found.compared
     out.print(f"{compared.honest:,} honest, {compared.forged:,} forged or broken, {compared.wrong} judged wrong")
     out.print(f"{found.planted:,} forgeries planted by the nights and caught; {found.sampled:,} games replayed by both engines")
+
+
+def _withheld(table: Table, found: dict[str, Any]) -> None:
+    """Honest nights that hold something back (ratio: in 1,000); then the broken share that is held back 19 times of 20."""
+    for evenness, honest in found["honest"].items():
+        table.add_row(
+            f"honest nights of {len(bench_withheld.APPS)} apps, days as even as {evenness:,} games",
+            f"{honest['held_nights']:,} of {honest['nights']:,} hold flags back",
+            f"{honest['held']:,} of {honest['groups']:,} groups, {honest['held_new']:,} of them new",
+            f"{1000 * honest['held_nights'] / honest['nights']:.2f}", "",
+        )  # fmt: skip
+        table.add_row("  first nights of a lake", f"{found['first'][evenness]:,} of {honest['nights']:,}", "", "", "")
+    for row in found["power"]:
+        own, new, first = ("never" if row[of] is None else f"{100 * row[of]:g} %" for of in ("own", "new", "first"))
+        what = f"broken share that is held back, {row['games']:,} games"
+        table.add_row(what, f"{own} on top of a usual 0.5 %", f"new version {new}, first night {first}", "", "")
 
 
 main()

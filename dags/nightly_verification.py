@@ -35,7 +35,7 @@ On every machine that runs tasks: the folder of the lake under the same path, an
   `REPLAY_SOURCE_OPTIONS`; or `REPLAY_SOURCE_CONN`, a connection (`dags/connections.py` says what stands where in it);
 - to be told by mail (there and for the Dag processor): `REPLAY_MAIL_TO`, addresses with commas between, and the connection
   `smtp_default` (or `REPLAY_MAIL_CONN`) with `from_email` in its extra; `REPLAY_FLAG_RATE_CALLBACK`, `module:function`, is called
-  with the report when a flag rate stands out.
+  with the report when flags are held back or a flag rate stands out.
 
 ### By hand
 
@@ -45,6 +45,12 @@ On every machine that runs tasks: the folder of the lake under the same path, an
 - Runs go one after the other. One that waits for a retry holds up the rest: mark it failed to let the next one begin.
 - Many days: `airflow backfill create --dag-id nightly_verification --from-date FIRST --to-date LAST+1 --max-active-runs 1
   --reprocess-behavior completed`. Dates are the days themselves, and `--to-date` is one day after the last.
+
+### When flags are held back
+
+Where far more of an app version's games do not come out than ever before, the app or a rules file is taken for broken: nobody is
+accused, and the log, the report and the mail's subject say so first, every night until its games come out again. Mend the app
+or the rules file and clear the day; if it really is a wave of cheats, `replay release` makes flags of them.
 
 ### When a task fails
 

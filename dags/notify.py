@@ -9,7 +9,7 @@ Set in the environment of workers and Dag processor:
 
 - ``REPLAY_MAIL_TO``: addresses, with commas between; without it nothing is mailed;
 - ``REPLAY_MAIL_CONN``: the SMTP connection (smtp_default), whose extra ``from_email`` is the sender;
-- ``REPLAY_FLAG_RATE_CALLBACK``: ``module:function``, called with the report when a flag rate stands out.
+- ``REPLAY_FLAG_RATE_CALLBACK``: ``module:function``, called with the report when flags are held back or a flag rate stands out.
 """
 
 from __future__ import annotations
@@ -108,21 +108,29 @@ def run_failed(context: Any) -> None:
 
 
 def report_written(context: Any) -> None:
-    """The night's report by mail; when a flag rate stands out the subject says so and REPLAY_FLAG_RATE_CALLBACK is called."""
+    """The night's report by mail; when flags are held back, or a flag rate stands out, the subject says so and
+    REPLAY_FLAG_RATE_CALLBACK is called."""
     callback = os.environ.get("REPLAY_FLAG_RATE_CALLBACK")
     if not callback and not os.environ.get("REPLAY_MAIL_TO"):
         return
     from replay import tasks
+    from replay.incident_words import headline, held_words, told
     from replay.report import as_markdown
 
     found = tasks.read_report(os.environ["REPLAY_LAKE"], _day(context))
     stands_out = found["stands_out"] or []
     subject = f"Night of {found['day']}: {found['counts']['records']:,} games, {found['counts']['flagged']:,} flagged"
+    if found["incidents"]:
+        log.warning("%s", headline(found["incidents"]))
+        for line in told(found["incidents"]):
+            log.warning("%s", line)
     if stands_out:
         log.warning("flag rates far above the usual: %s", ", ".join(f"{row['kind']} {row['name']!a}" for row in stands_out))
         subject = f"FLAG RATE: {subject}, {len(stands_out)} far above the usual"
-        if callback:
-            _call(callback, found)
+    if found["incidents"]:
+        subject = f"HELD BACK: {subject}, {held_words(found['incidents'])} held back"
+    if callback and (stands_out or found["incidents"]):
+        _call(callback, found)
     _mail(subject, as_markdown(found))
 
 

@@ -38,6 +38,7 @@ from replay.relations import RELATIONAL_REASONS
 from replay.rulebook import Rulebook
 from replay.trace import Dispute
 from replay.verdict import PROCESSING_VERSION, Verdict, judge
+from replay.withheld import HOLDABLE
 
 FORM = 1
 MANIFEST = "manifest.json"
@@ -244,9 +245,17 @@ def _compared(verdict: Verdict, published: Mapping[str, Any]) -> list[tuple[str,
         word = "copy"
     elif by_others and word == "verified":
         word = "flagged"
+    if word == "flagged" and _is_withheld(published):
+        # Held back for what other games of the app version did that day; by itself it is flagged.
+        word = "withheld"
     pairs = [("verdict", word, published.get("verdict")), ("reasons", _plain(ours["reasons"]), _plain(own))]
     names = ("game_id", "claimed", "replayed", "fault", "rules", "challenge")
     return [*pairs, *((name, ours[name], published.get(name)) for name in names)]
+
+
+def _is_withheld(published: Mapping[str, Any]) -> bool:
+    """Whether the verdict says that its flag was held back, for reasons for which one is."""
+    return published.get("verdict") == "withheld" and all(reason.get("code") in HOLDABLE for reason in _reasons(published))
 
 
 def _reasons(published: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -303,6 +312,11 @@ def _notes(
         notes.append(f"This machine has no rules {record.rules!a} of {record.game!a}; the bundle's own were used.")
     elif text is not None and known != _sha256(text):
         notes.append(f"The rules file {record.rules!a} on this machine is another one; the bundle's own was used.")
+    if _is_withheld(published):
+        notes.append(
+            "The flag was held back on that day, because unusually many games of the app version did not come out; that rests on"
+            " other games. By itself this one is flagged."
+        )
     return notes + [
         f"{reason['code']} rests on other uploads and cannot be derived from this one: {reason.get('found')!a}"
         for reason in _reasons(published)

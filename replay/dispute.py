@@ -44,14 +44,14 @@ _WRONG = {
 }  # fmt: skip
 # A verdict in a word.
 VERDICT_NAMES = {
-    "verified": N_("verified"), "flagged": N_("flagged"), "copy": N_("copy"), "withheld": N_("withheld"),
+    "verified": N_("verified"), "flagged": N_("flagged"), "copy": N_("copy"), "withheld": N_("held back"),
     "quarantined": N_("quarantined"),
 }  # fmt: skip
 
 
 # --- On a terminal -------------------------------------------------------------------------------------------------------
 
-_VERDICT_STYLES = {"verified": "bold green", "flagged": "bold red"}
+_VERDICT_STYLES = {"verified": "bold green", "flagged": "bold red", "withheld": "bold yellow"}
 
 
 class _Terminal:

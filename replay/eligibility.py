@@ -1,7 +1,8 @@
-"""Which games count after what people decided: the few with a decision are judged here, row by row, before any statement runs.
+"""Which games count after what people decided and released: the few with a decision are judged here, row by row, before any
+statement runs.
 
-The statements then take the machine's word for every game but those (``sql/eligible_rows.sql``).  DuckDB comes with the
-connection; nothing here imports it.
+The statements then take the machine's word for every game but those, and those that were withheld and released
+(``sql/eligible_rows.sql``).  DuckDB comes with the connection; nothing here imports it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.database import rows_of
 from replay.reviews.model import Decision, counts, facts_of, review_of, standing_decision, subject_of
+from replay.reviews.releases import Release, standing_releases
 from replay.standings_queries import read_sql
 
 if TYPE_CHECKING:
@@ -43,20 +45,22 @@ def _by_subject(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
     return found
 
 
-def effect_digest(decisions: Iterable[Decision]) -> bytes:
-    """A hash of which decision stands on which subject; empty when none stands.
+def effect_digest(decisions: Iterable[Decision], releases: Iterable[Release] = ()) -> bytes:
+    """A hash of which decision stands on which subject, and of which groups are released; empty when there is neither.
 
-    Decisions with the same hash give the same standings: notes, and what was undone again, change nothing.
+    Decisions and releases with the same hash give the same standings: notes, and what was undone again, change nothing.
     """
     standing = sorted((subject, decision.id) for subject, decision in effective(decisions).items())
-    return hashlib.sha256(json.dumps(standing).encode("utf-8")).digest() if standing else b""
+    released = [group.as_json() for group in sorted(standing_releases(releases))]
+    found = hashlib.sha256(json.dumps(standing).encode("utf-8")).digest() if standing else b""
+    return found + (hashlib.sha256(json.dumps(released).encode("utf-8")).digest() if released else b"")
 
 
 def judge(rows: Iterable[Mapping[str, Any]], decisions: Iterable[Decision]) -> list[Judgement]:
     """Judge verdict rows (with ``filename`` and ``file_row_number``) by the decisions; those nobody decided about are left out.
 
-    Of several flagged rows with one subject, the same game that came twice, a clearing lets one count: the first that was
-    finished and uploaded.
+    The rows are as releases leave them.  Of several flagged or withheld rows with one subject, the same game that came twice, a
+    clearing lets one count: the first that was finished and uploaded.
     """
     known = _by_subject(decisions)
     judged: list[Judgement] = []
@@ -70,7 +74,7 @@ def judge(rows: Iterable[Mapping[str, Any]], decisions: Iterable[Decision]) -> l
         if review.state == "open":
             continue
         found = Judgement(row["filename"], row["file_row_number"], review.state, counts(row, review))
-        if row["verdict"] == "flagged" and found.counts:
+        if row["verdict"] in ("flagged", "withheld") and found.counts:
             cleared.setdefault(subject, []).append((row, found))
         else:
             judged.append(found)
@@ -86,8 +90,32 @@ def _first(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def attach_decisions(con: duckdb.DuckDBPyConnection, decisions: Sequence[Decision]) -> None:
-    """Make the temporary tables ``decided`` (what stands, by subject) and ``judged_rows`` (the verdict rows that it is about)."""
+def attach_releases(con: duckdb.DuckDBPyConnection, releases: Sequence[Release]) -> None:
+    """Make the temporary tables ``released`` (the groups) and ``released_rows`` (the withheld verdict rows of theirs)."""
+    groups = sorted(standing_releases(releases))
+    con.execute("SET VARIABLE releases_through = $id::BIGINT", {"id": max((release.id for release in releases), default=0)})
+    con.execute(
+        "CREATE TEMP TABLE released (day DATE NOT NULL, game VARCHAR NOT NULL, platform VARCHAR NOT NULL,"
+        " app_version VARCHAR NOT NULL, rules VARCHAR NOT NULL)"
+    )
+    con.execute(
+        "INSERT INTO released SELECT unnest($days::DATE[]), unnest($games::VARCHAR[]), unnest($platforms::VARCHAR[]),"
+        " unnest($app_versions::VARCHAR[]), unnest($rules::VARCHAR[])",
+        {
+            "days": [group.day for group in groups], "games": [group.game for group in groups],
+            "platforms": [group.platform for group in groups], "app_versions": [group.app_version for group in groups],
+            "rules": [group.rules for group in groups],
+        },
+    )  # fmt: skip
+    con.execute(read_sql("released_rows"))
+
+
+def attach_decisions(
+    con: duckdb.DuckDBPyConnection, decisions: Sequence[Decision], releases: Sequence[Release] = ()
+) -> None:
+    """Make the temporary tables ``decided`` (what stands, by subject) and ``judged_rows`` (the verdict rows that it is about),
+    and those of ``attach_releases``."""
+    attach_releases(con, releases)
     standing = effective(decisions)
     con.execute("SET VARIABLE reviews_through = $id::BIGINT", {"id": max((d.id for d in decisions), default=0)})
     con.execute("CREATE TEMP TABLE decided (subject VARCHAR NOT NULL, action VARCHAR NOT NULL, game_id VARCHAR NOT NULL)")

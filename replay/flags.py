@@ -21,8 +21,9 @@ from replay.verdict import REASON_CODES, SUSPICION_CODES
 if TYPE_CHECKING:
     import duckdb
 
-# flagged: the replay, or the rules of the challenge, contradict the upload.  suspected: verified, but it looks unusual.
-KINDS = ("flagged", "suspected")
+# flagged: the replay, or the rules of the challenge, contradict the upload.  withheld: they do, but for so many games of its app
+# version that this one is taken for broken.  suspected: verified, but it looks unusual.
+KINDS = ("flagged", "withheld", "suspected")
 # How a list can be sorted, by the name in an address.
 SORTS = {
     "day": "day", "score": "score", "difference": "difference", "player": "player_id", "app_version": "app_version",

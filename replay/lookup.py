@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Uploads:
     """All uploads under one game id over all days: verdict rows and quarantined ones, each with ``day``.
 
-    The verdict row that stands comes first, flagged ones after it, then copies, each in the order of uploads.
+    The verdict row that stands comes first, flagged and withheld ones after it, then copies, each in the order of uploads.
     """
 
     game_id: str
@@ -42,7 +42,7 @@ def find_uploads(lake: Lake, game_id: str) -> Uploads:
             kind: _rows_where(con, {day: getattr(lake, f"{kind}_file")(day) for day in days}, "game_id = ?", game_id)
             for kind in ("verdict", "quarantine")
         }
-    order = {"verified": 0, "flagged": 1, "copy": 2}
+    order = {"verified": 0, "flagged": 1, "withheld": 1, "copy": 2}
     found["verdict"].sort(key=lambda r: (order[r["verdict"]], r["uploaded_at"], r["day"], r["source_file"], r["source_line"]))
     found["quarantine"].sort(key=lambda r: (r["day"], r["source_file"], r["source_line"]))
     return Uploads(game_id, found["verdict"], found["quarantine"])

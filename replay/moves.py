@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from replay.database import connect, quoted, rows_of
 from replay.errors import InputError, NightRunning, ReplayError, first_line
 from replay.lake import Lake
-from replay.night import NightSettings, decisions_of, standings_settings
+from replay.night import NightSettings, decisions_of, releases_of, standings_settings
 from replay.reviews.model import Decision
 from replay.standings import build_warehouse
 from replay.standings_queries import read_sql
 
 if TYPE_CHECKING:
+    from replay.reviews.releases import Release
     from replay.reviews.store import Draft
 
 # How often a preview begins again because a night published in between.
@@ -94,9 +95,11 @@ def compare(
     return Moves(**counts, totals=tuple(totals), days=tuple(days))
 
 
-def what_would_move(lake: Lake, settings: NightSettings, hypothetical: Sequence[Draft], *, limit: int = 100) -> Moves:
-    """What a restating would move, were the decisions of ``hypothetical`` taken now: ``replay.night.restate_standings`` moves the
-    same when they are, with all that waits besides.
+def what_would_move(
+    lake: Lake, settings: NightSettings, hypothetical: Sequence[Draft], *, releases: Sequence[Release] = (), limit: int = 100
+) -> Moves:
+    """What a restating would move, were the decisions of ``hypothetical`` and the ``releases`` (with ids of their own) taken now:
+    ``replay.night.restate_standings`` moves the same when they are, with all that waits besides.
 
     The standings are built outside the lake and nothing is written to it; no lock is taken.  Raises InputError, NightRunning when
     nights publish all the while, and what building standings raises.
@@ -105,7 +108,7 @@ def what_would_move(lake: Lake, settings: NightSettings, hypothetical: Sequence[
         lake.refresh("verdicts", "runs", "standings")
         state = _state(lake)
         try:
-            found = _would_move(lake, settings, hypothetical, limit)
+            found = _would_move(lake, settings, hypothetical, releases, limit)
         except ReplayError:
             # Files of two nights together make no standings.
             if _state(lake) == state:
@@ -116,7 +119,9 @@ def what_would_move(lake: Lake, settings: NightSettings, hypothetical: Sequence[
     raise NightRunning(f"{lake.name}: nights publish to this lake without a pause, look again when they are done")
 
 
-def _would_move(lake: Lake, settings: NightSettings, hypothetical: Sequence[Draft], limit: int) -> Moves:
+def _would_move(
+    lake: Lake, settings: NightSettings, hypothetical: Sequence[Draft], releases: Sequence[Release], limit: int
+) -> Moves:
     current = lake.current_warehouse()
     days = lake.published_days()
     known = decisions_of(lake)
@@ -125,8 +130,8 @@ def _would_move(lake: Lake, settings: NightSettings, hypothetical: Sequence[Draf
         built = Path(folder) / "preview.duckdb"
         build_warehouse(
             built, [str(lake.verdict_file(day)) for day in days], days=days, decisions=decisions,
-            players_csv=settings.players_file, tiers_csv=settings.tiers_file, settings=standings_settings(settings, days),
-            memory_limit=settings.memory_limit, threads=settings.threads,
+            releases=[*releases_of(lake), *releases], players_csv=settings.players_file, tiers_csv=settings.tiers_file,
+            settings=standings_settings(settings, days), memory_limit=settings.memory_limit, threads=settings.threads,
         )  # fmt: skip
         return compare(
             current, built, anonymised=settings.anonymised(), limit=limit, memory_limit=settings.memory_limit,

@@ -17,6 +17,7 @@ from replay.draw import Draw, seed_of
 from replay.eligibility import effect_digest
 from replay.errors import DayWouldBeEmptied, InputError, NothingReceived, NothingVerified
 from replay.failures import forget_failure
+from replay.flag_rates import Limits
 from replay.lake import Lake, Publication, recover
 from replay.rulebook import Rulebook, load_rulebook
 from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
@@ -29,6 +30,7 @@ from replay.verify import Verifier
 if TYPE_CHECKING:
     from replay.moves import Moves
     from replay.reviews.model import Decision
+    from replay.reviews.releases import Release
 
 Report = Callable[[str, int, int], None]
 # Verified games that are replayed by both engines: about one percent of what a night of a million games takes.
@@ -40,7 +42,8 @@ class NightSettings:
     """What a night is run with; ``None`` paths are the built-in rules and seeds/.
 
     ``threads`` None uses every core; ``memory_limit`` is DuckDB's, for standings; ``source`` None leaves it to others to put logs
-    into the lake.  ``plant`` and ``sample_...`` are how a night proves itself (``replay.planted``, ``replay.draw``).
+    into the lake.  ``withhold`` says when flags are held back (``replay.withheld``); ``plant`` and ``sample_...`` are how a night
+    proves itself (``replay.planted``, ``replay.draw``).
     """
 
     rules: Path | None = None
@@ -52,6 +55,7 @@ class NightSettings:
     memory_limit: str = "512MB"
     ai_in_percentile: bool = True
     judge: JudgeSettings = field(default_factory=JudgeSettings)
+    withhold: Limits = field(default_factory=Limits)
     source: Source | None = None
     plant: bool = True
     sample_per_million: int = SAMPLE_PER_MILLION
@@ -284,7 +288,8 @@ def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:
     if not lake.run_file(day).exists():
         return
     verdicts = read_run(lake, day)["verdicts"]
-    before = verdicts["verified"] + verdicts["flagged"] + verdicts["copy"]
+    # A night of an earlier version held nothing back.
+    before = verdicts["verified"] + verdicts["flagged"] + verdicts.get("withheld", 0) + verdicts["copy"]
     if before:
         raise DayWouldBeEmptied(
             f"{lake.day('logs', day)}: {day} was published with {before} games, now none of its {len(pulled.files)} files"
@@ -304,6 +309,14 @@ def decisions_of(lake: Lake) -> list[Decision]:
         return store.decisions()
 
 
+def releases_of(lake: Lake) -> list[Release]:
+    """All that people released of what the lake's nights withheld, oldest first.  Raises InputError as ``decisions_of`` does."""
+    from replay.reviews.store import open_reviews
+
+    with open_reviews(lake) as store:
+        return store.releases()
+
+
 def standings_settings(settings: NightSettings, days: list[date]) -> StandingsSettings:
     """What standings over these published days (oldest first) are built with."""
     return StandingsSettings(ai_in_percentile=settings.ai_in_percentile, as_of=days[-1] if days else None)
@@ -312,16 +325,16 @@ def standings_settings(settings: NightSettings, days: list[date]) -> StandingsSe
 def stage_standings(
     publication: Publication, lake: Lake, settings: NightSettings, rebuild: bool = False
 ) -> dict[str, int] | None:
-    """Stage the warehouse that the verdicts of ``publication`` and the decisions of now give, and CURRENT with its name; returns
-    rows by table.
+    """Stage the warehouse that the verdicts of ``publication`` and the decisions and releases of now give, and CURRENT with its
+    name; returns rows by table.
 
     A warehouse that was built from the very same inputs is kept (then None is returned) unless ``rebuild`` asks for a new one.
     Readers hold the file they have until they look at CURRENT again.  Raises CheckFailed, and InputError when the decisions
     cannot be read.
     """
     days = publication.verdict_days()
-    decisions = decisions_of(lake)
-    name = _warehouse_name(publication, lake, days, settings, decisions)
+    decisions, releases = decisions_of(lake), releases_of(lake)
+    name = _warehouse_name(publication, lake, days, settings, effect_digest(decisions, releases))
     target = lake.warehouse / name
     rows: dict[str, int] | None = None
     if rebuild or not lake.is_published(target):
@@ -329,8 +342,8 @@ def stage_standings(
         files = {str(publication.newest(lake.verdict_file(day))): day for day in days}
         rows = build_warehouse(
             publication.stage(target), list(files), days=list(files.values()), decisions=decisions,
-            players_csv=settings.players_file, tiers_csv=settings.tiers_file, settings=standings_settings(settings, days),
-            memory_limit=settings.memory_limit, threads=settings.threads,
+            releases=releases, players_csv=settings.players_file, tiers_csv=settings.tiers_file,
+            settings=standings_settings(settings, days), memory_limit=settings.memory_limit, threads=settings.threads,
         )  # fmt: skip
     publication.stage(lake.warehouse / "CURRENT").write_text(name + "\n", "utf-8")
     return rows
@@ -355,10 +368,10 @@ def _current(lake: Lake) -> Path | None:
 
 
 def _warehouse_name(
-    publication: Publication, lake: Lake, days: list[date], settings: NightSettings, decisions: list[Decision]
+    publication: Publication, lake: Lake, days: list[date], settings: NightSettings, reviews: bytes
 ) -> str:
     """The newest day and a hash of all that goes into the warehouse: the runs, which name their verdict files' content, the
-    reference tables, the statements, settings, and which decisions stand."""
+    reference tables, the statements, settings, and which decisions and releases stand (``reviews``)."""
     digest = hashlib.sha256()
     for day in days:
         try:
@@ -376,7 +389,7 @@ def _warehouse_name(
     for path in (settings.players_file, settings.tiers_file, *sorted(sql.glob("*.sql")), *sorted(sql.glob("checks/*.sql"))):
         digest.update(path.read_bytes())
     digest.update(repr(settings.ai_in_percentile).encode())
-    digest.update(effect_digest(decisions))
+    digest.update(reviews)
     return f"{days[-1] if days else 'empty'}-{digest.hexdigest()[:16]}.duckdb"
 
 

@@ -8,7 +8,7 @@ Two questions, told apart by ``Question.as_version``:
   score that it gives stands in for the claim; relations between uploads and flags stay as they are published.
 
 All is done in a temporary folder that holds links to what is published, and new files where something changes.  The lake is
-only read.  Standings of both sides are built with the decisions and the players table of now, so that nothing but the rules
+only read.  Standings of both sides are built with the decisions, releases and players table of now, so that nothing but the rules
 is between them.
 """
 
@@ -29,7 +29,7 @@ from replay.database import connect, quoted, rows_of
 from replay.errors import InputError, NightError, NightRunning, ReferenceDataError, UsageError, first_line
 from replay.lake import Lake, Publication
 from replay.moves import Moves, compare
-from replay.night import NightSettings, Pulled, Report, decisions_of, read_run, standings_settings, verify_day
+from replay.night import NightSettings, Pulled, Report, decisions_of, read_run, releases_of, standings_settings, verify_day
 from replay.preview_rules import NewRules, read_new_rules, rules_folder
 from replay.rulebook import Rulebook
 from replay.standings import build_warehouse
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     import duckdb
 
     from replay.reviews.model import Decision
+    from replay.reviews.releases import Release
+
+# The verdicts of games that could be read.
+_ROWS = ("verified", "flagged", "withheld", "copy")
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ class Preview:
 
 @dataclass
 class Sides:
-    """Both sides while they are there: lakes of links and new files, the decisions of each, and their warehouses."""
+    """Both sides while they are there: lakes of links and new files, the decisions of each and the releases, and their
+    warehouses."""
 
     folder: Path
     runs: dict[date, dict[str, Any]]
@@ -101,6 +106,7 @@ class Sides:
     notes: list[str] = field(default_factory=list)
     changed_days: set[date] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
+    releases: Sequence[Release] = ()
 
     @property
     def before(self) -> Lake:
@@ -158,7 +164,7 @@ def judged(lake: Lake, settings: NightSettings, question: Question, report: Repo
         lake.refresh("verdicts", "runs", "quarantine")
         state = _state(lake)
         runs = _runs(lake, question)
-        sides = Sides(Path(name), runs, decisions_of(lake))
+        sides = Sides(Path(name), runs, decisions_of(lake), releases=releases_of(lake))
         _link_published(lake, sides, settings)
         _refuse_nothing(sides, settings, question)
         if question.as_version is None:
@@ -359,7 +365,7 @@ def _verify_again(lake: Lake, sides: Sides, settings: NightSettings, question: Q
         shards = plan_shards(pulled.files, settings.shard_games)
         results = verify_day(sides.after, day, shards, changed, _as_report(advance))
         verdicts = sides.runs[day]["verdicts"]
-        if not sum(result.rows for result in results) and sum(verdicts[name] for name in ("verified", "flagged", "copy")):
+        if not sum(result.rows for result in results) and sum(verdicts.get(name, 0) for name in _ROWS):
             sides.notes.append(f"No game of {day} could be read any more: a night would refuse to publish that.")
         publication = Publication(sides.after)
         stage_day(publication, sides.after, day, pulled, results, changed)
@@ -391,6 +397,7 @@ def _conditions(runs: dict[date, dict[str, Any]], settings: NightSettings, base:
         "another engine": ("engine_version", ENGINE_VERSION),
         "another processing version": ("processing_version", PROCESSING_VERSION),
         "other limits of the suspicions": ("limits", asdict(settings.judge)), "another challenge table": ("challenges", table),
+        "other limits of what is held back": ("withhold", asdict(settings.withhold)),
         "other rules files": ("rules", _without(rules, new)),
     }  # fmt: skip
     notes = []
@@ -413,8 +420,8 @@ def _build(sides: Sides, side: Lake, settings: NightSettings, decisions: Sequenc
     days = sorted(sides.runs)
     build_warehouse(
         sides.warehouse(side), [str(side.verdict_file(day)) for day in days], days=days, decisions=decisions,
-        players_csv=settings.players_file, tiers_csv=settings.tiers_file, settings=standings_settings(settings, days),
-        memory_limit=settings.memory_limit, threads=settings.threads,
+        releases=sides.releases, players_csv=settings.players_file, tiers_csv=settings.tiers_file,
+        settings=standings_settings(settings, days), memory_limit=settings.memory_limit, threads=settings.threads,
     )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from replay.relations import (
 from replay.shards import ShardResult
 from replay.verdict import PROCESSING_VERSION
 from replay.verify import VERDICT_SCHEMA
+from replay.withheld import Held, Limits, as_found, days_of, hold_back
 
 if TYPE_CHECKING:
     import duckdb
@@ -128,14 +129,17 @@ def _stage_day(
     elsewhere, relations = _relate(con, lake, day, parts)
     verdicts = publication.stage(lake.verdict_file(day))
     clocks = find_odd_clocks((batch for part in parts for batch in part.batches()), settings.judge)
-    write_verdicts(verdicts, parts, {key: value for key, value in relations.items() if key[0] == day}, day, clocks)
+    own = {key: value for key, value in relations.items() if key[0] == day}
+    days = days_of(publication, lake, day, settings.withhold)
+    held = hold_back(con, day, found_rows(parts, own, day, clocks), days, settings.withhold)
+    write_verdicts(verdicts, parts, own, day, clocks, held)
     quarantine = publication.stage(lake.quarantine_file(day))
     rows = sorted((row for part in parts for row in part.quarantined()), key=lambda r: (r["source_file"], r["source_line"]))
     pq.write_table(pa.Table.from_pylist(rows, QUARANTINE_SCHEMA), quarantine, compression="zstd")
-    run = _describe(con, day, pulled, results, settings, verdicts, rows)
+    run = _describe(con, day, pulled, results, settings, verdicts, rows, held)
     run |= prove(con, staging_of(lake, day) / "proof", day, parts, keys_of(parts), settings).as_json()
     for other in sorted(set(elsewhere)):
-        _restate(con, lake, other, elsewhere[other], relations, publication)
+        _restate(con, lake, other, elsewhere[other], relations, publication, settings.withhold)
     publication.stage(lake.run_file(day)).write_text(run_text(run), "utf-8")
     return run
 
@@ -207,28 +211,37 @@ def uploads_of(parts: list[_Part], wanted: np.ndarray, day: date) -> pa.Table:
 
 
 def write_verdicts(
-    path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date, clocks: Mapping[Place, Mapping[str, Any]]
-) -> None:
+    path: Path, parts: list[_Part], relations: dict[Identity, Relation], day: date, clocks: Mapping[Place, Mapping[str, Any]],
+    held: Held = Held(),
+) -> None:  # fmt: skip
     """One file in the order of files and lines, in row groups of ROW_GROUP rows whatever the shards were.
 
-    ``clocks`` are the odd ones that ``replay.clocks`` found among all rows.
+    ``clocks`` are the odd ones that ``replay.clocks`` found among all rows, ``held`` what is held back of them.
     """
-    touched = {(file, line) for _, file, line in relations} | set(clocks)
-    lines = np.unique(np.array([line for _, line in touched], np.int64))
     with pq.ParquetWriter(path, VERDICT_SCHEMA, **_PARQUET) as writer:
         waiting: list[pa.Table] = []
-        size = 0
-        for part in parts:
-            for batch in part.batches():
-                table = pa.Table.from_batches([_apply(batch, touched, lines, relations, day, clocks)])
-                waiting.append(table.cast(VERDICT_SCHEMA))
-                size += len(table)
-                while size >= ROW_GROUP:
-                    joined = pa.concat_tables(waiting)
-                    writer.write_table(joined.slice(0, ROW_GROUP), row_group_size=ROW_GROUP)
-                    waiting, size = [joined.slice(ROW_GROUP)], size - ROW_GROUP
+        size = row = 0
+        for batch in found_rows(parts, relations, day, clocks):
+            table = held.mark(pa.Table.from_batches([batch]).cast(VERDICT_SCHEMA), row)
+            waiting.append(table)
+            size, row = size + len(table), row + len(table)
+            while size >= ROW_GROUP:
+                joined = pa.concat_tables(waiting)
+                writer.write_table(joined.slice(0, ROW_GROUP), row_group_size=ROW_GROUP)
+                waiting, size = [joined.slice(ROW_GROUP)], size - ROW_GROUP
         if size:
             writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
+
+
+def found_rows(
+    parts: list[_Part], relations: dict[Identity, Relation], day: date, clocks: Mapping[Place, Mapping[str, Any]]
+) -> Iterator[pa.RecordBatch]:
+    """The day's verdict rows as they were found, relations and odd clocks with them, dictionaries as the shards wrote them."""
+    touched = {(file, line) for _, file, line in relations} | set(clocks)
+    lines = np.unique(np.array([line for _, line in touched], np.int64))
+    for part in parts:
+        for batch in part.batches():
+            yield _apply(batch, touched, lines, relations, day, clocks)
 
 
 def _apply(
@@ -291,20 +304,25 @@ def write_table(path: Path, rows: pa.Table) -> None:
 
 def _restate(
     con: duckdb.DuckDBPyConnection, lake: Lake, day: date, touched: list[Identity], relations: dict[Identity, Relation],
-    publication: Publication,
+    publication: Publication, limits: Limits,
 ) -> None:  # fmt: skip
-    """Stage another day's verdicts again when the relations of its uploads changed, and its run.json with them."""
-    table = read_verdicts(lake.verdict_file(day))
+    """Stage another day's verdicts again when the relations of its uploads changed, and its run.json with them.
+
+    What of its flags is held back is decided again then, from its rows and the days before it.
+    """
+    table = as_found(read_verdicts(lake.verdict_file(day)))
     places = {(file, line) for _, file, line in touched}
     lines = np.unique(np.array([line for _, line in places], np.int64))
     batches = [_apply(batch, places, lines, relations, day).cast(VERDICT_SCHEMA) for batch in table.to_batches(ROW_GROUP)]
     restated = pa.Table.from_batches(batches, VERDICT_SCHEMA)
     if restated.select(_DECIDED).equals(table.select(_DECIDED)):
         return
+    days = days_of(publication, lake, day, limits)
+    held = hold_back(con, day, restated.to_batches(), days, limits)
     staged = publication.stage(lake.verdict_file(day))
-    write_table(staged, restated)
+    write_table(staged, held.mark(restated))
     run = json.loads(lake.run_file(day).read_text("utf-8"))
-    run |= _count_verdicts(con, staged)
+    run |= _count_verdicts(con, staged) | {"incidents": list(held.incidents), "withhold": asdict(limits)}
     publication.stage(lake.run_file(day)).write_text(run_text(run), "utf-8")
 
 
@@ -315,8 +333,8 @@ def _count_verdicts(con: duckdb.DuckDBPyConnection, verdicts: Path) -> dict[str,
     con.execute(f"create or replace temp view verdicts as select * from read_parquet({quoted(verdicts)})")
     (counted,) = rows_of(con.execute((SQL / "count_verdicts.sql").read_text("utf-8")))
     lists = {
-        name: dict(con.execute((SQL / "count_codes.sql").read_text("utf-8").format(column=name)).fetchall())
-        for name in ("reason_codes", "suspicions")
+        name: dict(con.execute((SQL / "count_codes.sql").read_text("utf-8").format(column=name, left_out=left_out)).fetchall())
+        for name, left_out in (("reason_codes", "'copy', 'withheld'"), ("suspicions", "'copy'"))
     }
     con.execute("drop view verdicts")
     return {
@@ -333,12 +351,12 @@ def sha256_of(path: Path) -> str:
 
 def _describe(
     con: duckdb.DuckDBPyConnection, day: date, pulled: Pulled, results: list[ShardResult], settings: NightSettings,
-    verdicts: Path, quarantine: list[dict[str, Any]],
+    verdicts: Path, quarantine: list[dict[str, Any]], held: Held,
 ) -> dict[str, Any]:  # fmt: skip
     """run.json: a function of the inputs and the published rows, without times, so that the same night gives the same file."""
     counted = _count_verdicts(con, verdicts)
     received = sum(result.received for result in results)
-    rows = sum(counted["verdicts"][name] for name in ("verified", "flagged", "copy"))
+    rows = sum(counted["verdicts"][name] for name in ("verified", "flagged", "withheld", "copy"))
     if received != rows + len(quarantine):
         raise CountsDoNotAddUp(
             f"{day}: {received} records came in, but {rows} verdicts and {len(quarantine)} quarantined rows came out;"
@@ -358,12 +376,14 @@ def _describe(
         "day": day.isoformat(),
         "records": received,
         **counted,
+        "incidents": list(held.incidents),
         "quarantined": len(quarantine),
         "quarantine_codes": dict(sorted(Counter(row["code"] for row in quarantine).items())),
         "engine_version": ENGINE_VERSION,
         "processing_version": PROCESSING_VERSION,
         "rules": {f"{game}/{version}": digest for (game, version), digest in sorted(rulebook.hashes.items())},
         "limits": asdict(settings.judge),
+        "withhold": asdict(settings.withhold),
         "challenges": hashlib.sha256(settings.challenges_file.read_bytes()).hexdigest(),
         "players": hashlib.sha256(settings.players_file.read_bytes()).hexdigest(),
         "inputs": [{**entry, "records": by_file[entry["file"]]} for entry in pulled.inputs],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.database import connect, rows_of
 from replay.errors import InputError
+from replay.incident_words import headline, told
 from replay.lake import Lake
 from replay.night import read_run
 from replay.timings import Timings
@@ -43,6 +44,7 @@ def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings
     ``stands_out`` are the reasons and clients whose rate is far above the usual (None when no night was published before), under
     ``stands_out_rule``; ``timings`` what the night took (``Timings.as_json``; None when it was not measured): the one key that
     differs between two runs of the same night.
+    ``incidents`` are the app versions whose flags are held back (``replay.withheld``), which are in no flag rate of the day.
     ``left_waiting`` are the files that stayed at the source, with the reason.  ``planted`` and ``sampled`` are how the night
     proved itself (``replay.planted``): one in which that failed was not published, and has ``failure.json`` and no report.
     Raises InputError when the day was not published.
@@ -67,7 +69,9 @@ def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings
         late = con.execute((SQL / "report_late.sql").read_text("utf-8"), {"day": day, "today": files["today"]}).fetchall()
     return {
         "day": day.isoformat(),
-        "counts": {"records": run["records"], **run["verdicts"], "quarantined": run["quarantined"]},
+        # A night of an earlier version of this program held nothing back.
+        "incidents": run.get("incidents", []),
+        "counts": {"records": run["records"], "withheld": 0, **run["verdicts"], "quarantined": run["quarantined"]},
         "quarantine": run["quarantine_codes"],
         "suspicions": run["suspicions"],
         "nights_compared": len(earlier),
@@ -130,9 +134,9 @@ def read_report(lake: Lake, day: date) -> dict[str, Any]:
 def as_markdown(report: dict[str, Any]) -> str:
     """The report for people; text from players' clients is shown harmlessly."""
     counts = report["counts"]
-    lines = [f"# Night of {report['day']}", "", "| | games |", "| --- | ---: |"]
-    for name in ("records", "verified", "counted", "flagged", "copy", "quarantined"):
-        lines.append(f"| {name} | {counts[name]:,} |")
+    lines = [f"# Night of {report['day']}", "", *_held_back(report), "| | games |", "| --- | ---: |"]
+    for name in ("records", "verified", "counted", "flagged", "withheld", "copy", "quarantined"):
+        lines.append(f"| {'held back' if name == 'withheld' else name} | {counts[name]:,} |")
     lines += ["", *_stands_out(report), "", *_proof(report), ""]
     for title, key in (("Flags by reason", "reasons"), ("Flags by client", "clients")):
         lines += [
@@ -164,6 +168,13 @@ def as_markdown(report: dict[str, Any]) -> str:
             lines.append(f"| {_cell(row['challenge'])} | " + " | ".join(f"{row[name]:,}" for name in numbers) + " |")
         lines.append("")
     return "\n".join(lines + _took(report["timings"]))
+
+
+def _held_back(report: dict[str, Any]) -> list[str]:
+    """What comes first, where there is any."""
+    if not report["incidents"]:
+        return []
+    return [f"**{headline(report['incidents'])}**", "", *(f"- {_text(line)}" for line in told(report["incidents"])), ""]
 
 
 def _stands_out(report: dict[str, Any]) -> list[str]:
@@ -224,4 +235,8 @@ def _per_thousand(flagged: int, games: int) -> str:
 
 
 def _cell(text: str) -> str:
-    return visible(text).replace("|", "\\|").replace("<", "&lt;")
+    return _text(visible(text))
+
+
+def _text(shown: str) -> str:
+    return shown.replace("|", "\\|").replace("<", "&lt;")

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from replay.errors import UsageError
+from replay.flag_rates import Limits
 from replay.verdict import JudgeSettings
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ class Settings(BaseSettings):
     plant: bool = Field(True, description="forge copies of each night's own games, all of which must be caught")
     sample_per_million: int = Field(400, ge=0, le=1_000_000, description="verified games of a million replayed by both engines")
     sample_least: int = Field(20, ge=0, description="verified games of a night replayed by both engines at least")
+    withhold_alpha_per_million: int = Field(
+        1000, ge=0, le=1_000_000,
+        description="held back flags: chance in a million that a night holds an honest app version's back (0: never hold any)",
+    )  # fmt: skip
+    withhold_least: int = Field(20, ge=1, description="held back flags: fewer of one app version are not held back")
+    withhold_times: int = Field(3, ge=2, description="held back flags: only of a share so many times the usual")
+    withhold_days: int = Field(28, ge=1, le=366, description="held back flags: published days before that say what is usual")
     flag_rate_times: int = Field(2, ge=1, description="report: a flag rate stands out above so many times the usual")
     flag_rate_least: int = Field(20, ge=1, description="report: fewer flagged games of one reason or client never stand out")
 
@@ -82,7 +90,7 @@ class Settings(BaseSettings):
         return NightSettings(
             rules=self.rules, challenges=self.challenges, players=self.players, tiers=self.tiers, shard_games=self.shard_games,
             threads=self.threads, memory_limit=self.memory_limit, ai_in_percentile=self.ai_in_percentile, judge=self.judge(),
-            source=self.log_source(), plant=self.plant, sample_per_million=self.sample_per_million,
+            withhold=self.withhold(), source=self.log_source(), plant=self.plant, sample_per_million=self.sample_per_million,
             sample_least=self.sample_least,
         )  # fmt: skip
 
@@ -99,6 +107,10 @@ class Settings(BaseSettings):
         from replay.report import FarAbove
 
         return FarAbove(self.flag_rate_times, self.flag_rate_least)
+
+    def withhold(self) -> Limits:
+        """When flags are held back."""
+        return Limits(**{each.name: getattr(self, f"withhold_{each.name}") for each in fields(Limits)})
 
     def judge(self) -> JudgeSettings:
         """The limits of the suspicions."""

@@ -4,7 +4,7 @@ Nothing is carried over from an earlier warehouse, so a total cannot drift from 
 definitions stand in the README; each mart's grain is the first line of its .sql file.  Large tables live in the schema
 ``keyed`` and hold integer keys in place of texts; the views in ``main`` bear the marts' names and resolve them.
 
-Which games count follows from the verdicts and from what people decided (``replay.eligibility``).  Reading is in
+Which games count follows from the verdicts and from what people decided and released (``replay.eligibility``).  Reading is in
 ``replay.standings_queries``, whose functions bear their names here too.
 
 DuckDB is imported inside the functions: a single replayed game does not need it.
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from replay.reviews.model import Decision
+    from replay.reviews.releases import Release
 
 __all__ = [
     "MARTS",
@@ -340,11 +341,13 @@ def build_marts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     return {mart: _count(con, mart) for mart in MARTS}
 
 
-def _judge(con: duckdb.DuckDBPyConnection, decisions: Sequence[Decision], verdict_files: Sequence[str]) -> None:
+def _judge(
+    con: duckdb.DuckDBPyConnection, decisions: Sequence[Decision], releases: Sequence[Release], verdict_files: Sequence[str]
+) -> None:
     import duckdb
 
     try:
-        attach_decisions(con, decisions)
+        attach_decisions(con, decisions, releases)
     except duckdb.Error as error:
         where = verdict_files[0] if verdict_files else "no verdict file"
         raise InputError(f"{where}: the reviewed games cannot be read ({first_line(error)}); restore the files") from error
@@ -363,6 +366,7 @@ def build_warehouse(
     tiers_csv: Path,
     settings: StandingsSettings,
     decisions: Sequence[Decision] = (),
+    releases: Sequence[Release] = (),
     days: Sequence[date] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
@@ -371,8 +375,8 @@ def build_warehouse(
 
     ``verdict_files`` are Parquet files of verdict rows, as paths or globs that DuckDB reads; none gives empty marts.  ``days``
     are the days on which the uploads of each file landed (then no globs): a file may bear any name.  ``decisions`` are all that
-    people decided, in any order.  The same rows and decisions give the same content in the same order, whatever the order of the
-    files and the number of threads.
+    people decided, and ``releases`` all that they released, in any order.  The same rows, decisions and releases give the same
+    content in the same order, whatever the order of the files and the number of threads.
 
     Raises UsageError (the file exists, a setting is refused), InputError (verdict files), ReferenceDataError (players or
     tiers table), CheckFailed, and NightError when a statement fails, a sum beyond BIGINT for instance.  After an error no
@@ -383,7 +387,7 @@ def build_warehouse(
         set_settings(con, settings)
         attach_references(con, players_csv, tiers_csv)
         attach_verdicts(con, verdict_files, days)
-        _judge(con, decisions, verdict_files)
+        _judge(con, decisions, releases, verdict_files)
         counts = build_marts(con)
         run_checks(con)
         con.execute("CHECKPOINT")

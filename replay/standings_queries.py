@@ -162,9 +162,10 @@ def query_publication(path: Path) -> Row:
 
     ``as_of``, ``verdict_rows``, ``rows_by_verdict`` (a dict), ``counted_rows`` (as the nights found them), ``eligible_games``,
     ``rules_versions``, ``ai_in_percentile``, ``reviews_through`` (the id of the newest decision that went in, 0 for none),
-    ``games_upheld``, ``games_cleared``.  Raises InputError, for a warehouse of an earlier version too.
+    ``games_upheld``, ``games_cleared``, ``releases_through`` (as for decisions), ``games_released``.  Raises InputError, for a
+    warehouse of an earlier version too.
     """
-    with open_mart(path, "publication", "reviews_through") as con:
+    with open_mart(path, "publication", "releases_through") as con:
         return _rows(con, "publication")[0]
 
 

@@ -309,8 +309,8 @@ def late(lake: str, day: str, source: str | None = None, source_options: dict[st
 
 
 def report(lake: str, day: str) -> dict[str, Any]:
-    """Write the night's report and clear the day's staging folder; returns ``records``, ``flagged`` and ``stands_out`` (how many
-    reasons and clients have a flag rate far above the usual).
+    """Write the night's report and clear the day's staging folder; returns ``records``, ``flagged``, ``withheld`` and
+    ``stands_out`` (how many reasons and clients have a flag rate far above the usual).
 
     Raises NightError, after the report is written, when no record of the day could be read or ``late`` met a day that it could
     not verify again: no good night.
@@ -336,9 +336,8 @@ def report(lake: str, day: str) -> dict[str, Any]:
         if run["records"] and run["quarantined"] == run["records"]:
             raise NothingReceived(f"{day}: none of {run['records']} records could be read, look at the quarantine of that day")
         forget_failure(where, when, "report")
-    return {
-        "records": run["records"], "flagged": run["verdicts"]["flagged"], "stands_out": len(written["stands_out"] or ()),
-    }  # fmt: skip
+    counts = {"records": run["records"], **{name: run["verdicts"].get(name, 0) for name in ("flagged", "withheld")}}
+    return {**counts, "stands_out": len(written["stands_out"] or ())}
 
 
 def read_report(lake: str, day: str) -> dict[str, Any]:

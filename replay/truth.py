@@ -16,11 +16,13 @@ HONEST_KINDS = ("honest", "unfinished", "copy")
 @dataclass
 class Comparison:
     """``games`` maps a game and a kind to (uploads, judged right), with game "" for rows that nobody uploaded; ``examples`` are
-    lines on what went wrong, a few at most; ``example`` is by game a forgery that is worth a look."""
+    lines on what went wrong, a few at most; ``example`` is by game a forgery that is worth a look.  Flags that are ``held`` back
+    were found: they are judged right where a flag is."""
 
     games: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     examples: list[str] = field(default_factory=list)
     example: dict[str, str] = field(default_factory=dict)
+    held: int = 0
 
     @property
     def kinds(self) -> dict[str, tuple[int, int]]:
@@ -70,7 +72,8 @@ def compare_with_truth(lake: Lake, examples: int = 5) -> Comparison:
         )
         rows = con.fetchall()
     compared = Comparison()
-    for game, kind, game_id, where, expected, found, right in rows:
+    for game, kind, game_id, where, expected, found, right, held in rows:
+        compared.held += held
         total, good = compared.games.get((game, kind), (0, 0))
         compared.games[game, kind] = (total + 1, good + bool(right))
         if not right and len(compared.examples) < examples:

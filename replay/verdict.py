@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from replay.games.kind import Rules
     from replay.rulebook import Rulebook
 
-VERDICTS = ("verified", "flagged", "copy", "quarantined")
+VERDICTS = ("verified", "flagged", "withheld", "copy", "quarantined")
 REASON_CODES = (
     "score_mismatch", "combo_mismatch", "board_mismatch", "level_mismatch", "lines_mismatch", "illegal_move", "impossible_score",
     "unknown_rules", "unknown_challenge", "attempt_limit", "duplicate_attempt", "outside_challenge_day", "conflicting_upload",
@@ -41,6 +41,7 @@ PROCESSING_HISTORY = (
     (1, "first verdicts of the block puzzle"),
     (2, "several games: columns of claimed and replayed level and lines, games of tetromino and tetcolor are replayed"),
     (3, "suspicions with their numbers: keys of logs with a clock without its times; columns of choices, ticks, pauses"),
+    (4, "flags of a group of games in which far more are flagged than ever before are withheld: a fifth verdict"),
 )
 PROCESSING_VERSION = PROCESSING_HISTORY[-1][0]
 

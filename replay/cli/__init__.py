@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from replay.cli import boards, bundle, calibrate, common, dashboard, demo, flags, game, night, preview, review, verify
+from replay.cli import boards, bundle, calibrate, common, dashboard, demo, flags, game, night, preview, release, review, verify
 from replay.errors import ReplayError, UsageError
 from replay.words import visible
 
@@ -23,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (demo, night, verify, game, flags, review, boards, dashboard, preview, calibrate, bundle):
+for module in (demo, night, verify, game, flags, review, release, boards, dashboard, preview, calibrate, bundle):
     module.register(app)
 
 

@@ -155,17 +155,25 @@ def _make_room(lake: Path, fresh: bool) -> None:
 
 
 def _show_nights(out: Any, runs: list[dict[str, Any]]) -> None:
+    from replay.incident_words import headline
+
+    for run in runs:
+        if run["incidents"]:
+            out.print(f"{run['day']}: {headline(run['incidents'])}", style="bold red", soft_wrap=True)
+    # A column for what is hardly ever there would stand empty.
+    held = ("held back",) if any(run["incidents"] for run in runs) else ()
     nights = common.table(
         "Nights",
         ("day", "left"),
-        *((name, "right") for name in ("records", "verified", "flagged", "copies", "quarantined", "moves")),
+        *((name, "right") for name in ("records", "verified", "flagged", *held, "copies", "quarantined", "moves")),
     )
     reasons: dict[str, int] = {}
     for run in runs:
         verdicts = run["verdicts"]
         nights.add_row(
-            run["day"], f"{run['records']:,}", f"{verdicts['verified']:,}", f"{verdicts['flagged']:,}", f"{verdicts['copy']:,}",
-            f"{run['quarantined']:,}", f"{verdicts['moves_replayed']:,}",
+            run["day"], f"{run['records']:,}", f"{verdicts['verified']:,}", f"{verdicts['flagged']:,}",
+            *(f"{verdicts['withheld']:,}" for _ in held), f"{verdicts['copy']:,}", f"{run['quarantined']:,}",
+            f"{verdicts['moves_replayed']:,}",
         )  # fmt: skip
         for code, number in run["reasons"].items():
             reasons[code] = reasons.get(code, 0) + number
@@ -191,6 +199,8 @@ def _show_truth(out: Any, compared: Any) -> None:
             f" none of {compared.honest:,} honest games flagged.",
             style="bold green",
         )
+    if compared.held:
+        out.print(f"{compared.held:,} of these flags are held back, as those of an app version that looks broken.")
 
 
 def doctor(

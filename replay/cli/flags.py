@@ -36,22 +36,28 @@ def flags(
     player: Annotated[str | None, _option("--player", "Only this player.")] = None,
     state: Annotated[str | None, _option("--state", "Only in this state: open, upheld, cleared or returned.")] = None,
     suspected: Annotated[bool, typer.Option("--suspected", help="Games that verified but look unusual instead.")] = False,
+    held: Annotated[bool, typer.Option("--held", help="Games held back instead: their app version looks broken.")] = False,
     limit: LimitOption = 20,
     offset: OffsetOption = 0,
     as_json: common.JsonOption = False,
 ) -> None:
     """List flagged games, newest day first, with what was claimed and found and what people decided.
 
-    With --suspected those that come out as uploaded but look unusual: a hint, and no proof of anything.
+    With --suspected those that come out as uploaded but look unusual: a hint, and no proof of anything.  With --held those of an
+    app version that looks broken, whose flags a night held back: nobody is accused of them.
     """
+    from replay.errors import UsageError
     from replay.flags import flags_of, parse_filter
     from replay.lake import open_lake
 
+    if suspected and held:
+        raise UsageError("--suspected and --held are two lists, ask for one of them")
+    kind = "suspected" if suspected else "withheld" if held else "flagged"
     wanted = parse_filter(
         {
             "day": day, "from": first, "to": last, "game": game, "reason": reason, "suspicion": suspicion, "platform": platform,
             "app_version": app_version, "nation": nation, "player": player, "state": state,
-            "kind": "suspected" if suspected else "flagged",
+            "kind": kind,
         },
         "--",
     )  # fmt: skip
@@ -60,7 +66,19 @@ def flags(
     if as_json:
         common.print_lines(_as_json(row) for row in found.rows)
         return
-    _show(found, "Games that look unusual" if suspected else "Flagged games", lake, offset)
+    _show(found, _TITLES[kind], lake, offset)
+    others = next((facet.uploads for facet in found.facets["kind"] if facet.wish["kind"] == "withheld"), 0)
+    if others and kind == "flagged":
+        games = "1 game is" if others == 1 else f"{others:,} games are"
+        common.console().print(
+            f"Besides, {games} held back, as the app version looks broken: the same with --held, and replay release --list",
+            soft_wrap=True,
+        )
+
+
+_TITLES = {
+    "flagged": "Flagged games", "suspected": "Games that look unusual", "withheld": "Held back: the app version looks broken",
+}  # fmt: skip
 
 
 def _as_json(row: dict[str, Any]) -> dict[str, Any]:

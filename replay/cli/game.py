@@ -16,6 +16,7 @@ from replay.errors import InputError, MalformedRecord, UsageError
 if TYPE_CHECKING:
     from replay.challenges import ChallengeTable
     from replay.i18n import Language
+    from replay.lake import Lake
     from replay.record import Record
     from replay.rulebook import Rulebook
     from replay.trace import Dispute
@@ -49,7 +50,7 @@ def game(
 ) -> None:
     """Replay one game and say what came out, in words for the player and move by move.
 
-    Exit code 0 when the game stands, 1 when it is flagged, 2 when it cannot be read.
+    Exit code 0 when the game stands, 1 when it is flagged or held back, 2 when it cannot be read.
     """
     from replay.challenges import load_challenges
     from replay.i18n import language
@@ -80,7 +81,7 @@ def game(
         render_terminal(dispute, out, first, last)
         for line in note:
             out.print(line, soft_wrap=True)
-    raise typer.Exit({"flagged": 1, "quarantined": 2}.get(verdict.verdict, 0))
+    raise typer.Exit({"flagged": 1, "withheld": 1, "quarantined": 2}.get(verdict.verdict, 0))
 
 
 def _write_bundle(path: Path, dispute: Dispute, rulebook: Rulebook, source: dict[str, Any] | None) -> list[str]:
@@ -179,7 +180,7 @@ def _from_lake(
     from replay.published import look_again
 
     with open_lake(lake) as where:
-        rows = find_rows(where, game_id)
+        rows = _after_releases(where, find_rows(where, game_id))
         found = look_again(where, rows[0], rulebook, table)
     note = [spoken.gettext("Landed on {day} in {file}, line {line}.", **_landed(rows[0]))]
     today = found.today if found.today is None or spoken.is_english else said(found.today, TODAY, spoken)
@@ -194,6 +195,19 @@ def _from_lake(
     ]  # fmt: skip
     source = {"day": str(rows[0]["day"]), "file": rows[0]["source_file"], "line": rows[0]["source_line"]}
     return found.record, found.verdict, note, source
+
+
+def _after_releases(where: Lake, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Verdict rows as people released them: withheld ones of a released group are flagged."""
+    if all(row["verdict"] != "withheld" for row in rows):
+        # Most games need no look at the reviews' database.
+        return rows
+    from replay.reviews.releases import as_released, standing_releases
+    from replay.reviews.store import open_reviews
+
+    with open_reviews(where) as store:
+        released = standing_releases(store.releases())
+    return [as_released(row, released) for row in rows]
 
 
 def _landed(row: dict[str, Any]) -> dict[str, object]:

@@ -130,13 +130,20 @@ def proof_words(run: dict[str, Any]) -> str:
 
 
 def show_run(run: dict[str, Any], lake: str) -> None:
-    """The night's counts and flags as tables."""
+    """The night's counts and flags as tables; what is held back comes first."""
+    from replay.incident_words import headline, told
+
     out = common.console()
+    if run["incidents"]:
+        out.print(headline(run["incidents"]), style="bold red", soft_wrap=True, markup=False)
+        for line in told(run["incidents"]):
+            out.print(f"  - {line}", soft_wrap=True, markup=False)
     verdicts = run["verdicts"]
     counts = common.table(f"Night of {run['day']}", ("", "left"), ("games", "right"))
     for name, value in (
         ("records received", run["records"]), ("verified", verdicts["verified"]), ("  of them counted", verdicts["counted"]),
-        ("flagged", verdicts["flagged"]), ("copies", verdicts["copy"]), ("quarantined", run["quarantined"]),
+        ("flagged", verdicts["flagged"]), *([("held back", verdicts["withheld"])] if verdicts["withheld"] else []),
+        ("copies", verdicts["copy"]), ("quarantined", run["quarantined"]),
     ):  # fmt: skip
         counts.add_row(name, f"{value:,}")
     out.print(counts)
@@ -161,7 +168,8 @@ def show_run(run: dict[str, Any], lake: str) -> None:
             rows.add_row(ascii(entry["file"])[1:-1], entry["why"])
         out.print(rows)
     out.print("Where to look next:")
-    for line in (f"replay flags --day {run['day']} --lake {lake}", f"replay standings --lake {lake}"):
+    held = [f"replay flags --held --day {run['day']} --lake {lake}"] if run["incidents"] else []
+    for line in (*held, f"replay flags --day {run['day']} --lake {lake}", f"replay standings --lake {lake}"):
         out.print(f"  {line}", soft_wrap=True)
 
 

@@ -122,7 +122,7 @@ def _show(found: Preview) -> None:
     if found.verdicts:
         table = common.table("Games by verdict", ("published", "left"), ("new", "left"), ("games", "right"))
         for row in found.verdicts:
-            table.add_row(row["verdict_before"] or "-", row["verdict_after"] or "-", f"{row['games']:,}")
+            table.add_row(*(_shown(row[f"verdict_{side}"]) for side in ("before", "after")), f"{row['games']:,}")
         out.print(table)
     _show_games(out, found)
     _show_moves(out, found)
@@ -146,7 +146,12 @@ def _show_games(out: Console, found: Preview) -> None:
 
 def _verdict(row: dict[str, Any], side: str) -> str:
     codes = ", ".join(row[f"reasons_{side}"])
-    return (row[f"verdict_{side}"] or "-") + (f": {codes}" if codes else "")
+    return _shown(row[f"verdict_{side}"]) + (f": {codes}" if codes else "")
+
+
+def _shown(verdict: str | None) -> str:
+    """A verdict as people name it, none of a game that is not there."""
+    return "held back" if verdict == "withheld" else verdict or "-"
 
 
 def _show_moves(out: Console, found: Preview) -> None:

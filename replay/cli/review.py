@@ -46,7 +46,7 @@ _Clear = Annotated[bool, typer.Option("--clear", help="Nothing is wrong: the gam
 _Note = Annotated[bool, typer.Option("--note", help="Leave a note, which decides nothing.")]
 _Undo = Annotated[int | None, typer.Option("--undo", help="Take this decision back.", show_default=False, metavar="ID")]
 _Batch = Annotated[bool, typer.Option("--batch", help="With --undo: all that was decided together with it too.")]
-_Reviewer = Annotated[
+ReviewerOption = Annotated[
     str | None, typer.Option("--reviewer", envvar="REPLAY_REVIEWER", help="Who decides (login name).", show_default=False)
 ]
 _Seen = Annotated[
@@ -64,7 +64,7 @@ def review(
     undo: _Undo = None,
     batch: _Batch = False,
     reason: Annotated[str | None, _option("--reason", "Why, in at most 2,000 characters; kept for ever.")] = None,
-    reviewer: _Reviewer = None,
+    reviewer: ReviewerOption = None,
     seen: _Seen = None,
     day: Annotated[str | None, _option("--day", "Which upload under the id: the day that it landed.")] = None,
     file: Annotated[str | None, _option("--file", "Which upload under the id: its log file.")] = None,
@@ -77,6 +77,7 @@ def review(
     where_platform: Annotated[str | None, _option("--where-platform", "All games: from this platform.")] = None,
     where_app_version: Annotated[str | None, _option("--where-app-version", "All games: from this version of the app.")] = None,
     where_nation: Annotated[str | None, _option("--where-nation", "All games: of this nation; none: without one.")] = None,
+    where_held: Annotated[bool, typer.Option("--where-held", help="All games: those held back, not the flagged ones.")] = False,
     where_state: Annotated[str | None, _option("--where-state", "All games: open, upheld, cleared or returned.")] = None,
     yes: _Yes = False,
     limit: LimitOption = 20,
@@ -91,6 +92,7 @@ def review(
     given = {
         "day": where_day, "game": where_game, "reason": where_reason, "suspicion": where_suspicion, "player": where_player,
         "platform": where_platform, "app_version": where_app_version, "nation": where_nation, "state": where_state,
+        "kind": "withheld" if where_held else None,
     }  # fmt: skip
     wishes = {name: value for name, value in given.items() if value is not None}
     pick = {"day": None if day is None else common.parse_day(day), "file": file, "line": line}
@@ -98,7 +100,7 @@ def review(
     _refuse_mixtures(action, game_id, wishes, pick, yes, seen)
     if batch and (undo is None or game_id is not None):
         raise UsageError("--batch goes with --undo ID, and with no game")
-    name = "" if action is None else reviewer if reviewer is not None else _login_name()
+    name = "" if action is None else reviewer if reviewer is not None else login_name()
     call = Call(lake, name, reason or "", seen, as_json)
     if action is None:
         _look(game_id, pick, limit, offset, call)
@@ -129,7 +131,7 @@ def _refuse_mixtures(
     if picked and (game_id is None or action == "undo"):
         raise UsageError(f"{picked[0]} picks one upload of a game, name the game (for many games there is --where-day)")
     if wishes and not is_bulk:
-        option = f"--where-{next(iter(wishes)).replace('_', '-')}"
+        option = f"--where-{next(iter(wishes)).replace('_', '-')}" if "kind" not in wishes else "--where-held"
         raise UsageError(f"{option} is for decisions about many games: give --uphold, --clear or --note, and no game")
     if is_bulk and not wishes:
         raise UsageError(f"--{action}: name a game, or say with --where-day, --where-reason and the like which games are meant")
@@ -139,7 +141,8 @@ def _refuse_mixtures(
         raise UsageError("--seen without a decision, give --uphold, --clear, --note or --undo ID with it")
 
 
-def _login_name() -> str:
+def login_name() -> str:
+    """The name of whoever runs this.  Raises UsageError where nobody is known."""
     import getpass
 
     try:
@@ -191,13 +194,17 @@ def _list(store: ReviewStore, limit: int, offset: int, as_json: bool) -> None:
 def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any], call: Call) -> None:
     from replay.reviews.games import facts_of_row, find_game
     from replay.reviews.model import counts, review_of, subject_of, undone_ids, why_not_counted
-    from replay.reviews.words import decision_words, fact_lines, state_words
+    from replay.reviews.releases import as_released, group_of, release_words, standing_by_group
+    from replay.reviews.words import decision_words, fact_lines, state_words, verdict_words
 
     try:
         row = find_game(where, game_id, **pick)
     except InputError as error:
         _show_without_game(store, game_id, str(error), call)
         return
+    released = standing_by_group(store.releases()) if row["verdict"] == "withheld" else {}
+    release = released.get(group_of(row)) if released else None
+    row = as_released(row, released)
     decisions = store.decisions([subject_of(row)])
     facts = facts_of_row(row)
     found, why = review_of(decisions, facts), why_not_counted(row)
@@ -208,7 +215,8 @@ def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any]
         common.print_json({
             "game_id": row["game_id"], "game": row["game"], "challenge": row["challenge"], "player_id": row["player_id"],
             "day": row["day"], "source": {"file": row["source_file"], "line": row["source_line"]}, "verdict": row["verdict"],
-            "state": found.state, "counts": counted, "why_not_counted": why, "facts": [json.loads(fact) for fact in facts],
+            "release": None if release is None else release.as_json(), "state": found.state, "counts": counted,
+            "why_not_counted": why, "facts": [json.loads(fact) for fact in facts],
             "new_facts": [json.loads(fact) for fact in found.new_facts],
             "standing": None if found.decision is None else found.decision.id,
             "seen": max((decision.id for decision in decisions), default=0),
@@ -218,13 +226,14 @@ def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any]
     game_id, challenge, player_id = (visible(row[name]) for name in ("game_id", "challenge", "player_id"))
     lines = [
         f"Game {game_id} ({row['game']}, challenge {challenge}, player {player_id})",
-        f"Landed on {row['day']} in {visible(row['source_file'])}, line {row['source_line']:,}: {row['verdict']}.",
+        f"Landed on {row['day']} in {visible(row['source_file'])}, line {row['source_line']:,}: {verdict_words(row['verdict'])}.",
+        *([] if release is None else [f"Its night held it back with its app version; {release_words(release)}"]),
         f"Review: {state_words(found)}.",
         f"So it {'counts' if counted else 'does not count'} in the standings.",
     ]
     lines += ["What speaks against it:" if facts else "Nothing speaks against it."]
     lines += [f"  {line}" for line in fact_lines(facts, found.decision)]
-    if row["verdict"] == "flagged" and why:
+    if row["verdict"] in ("flagged", "withheld") and why and not counted:
         lines.append(f"Clearing it would not make it count: {why}.")
     lines += ["Decisions:"] if decisions else []
     lines += [f"  {decision_words(decision, undone_ids(decisions))}" for decision in decisions]
@@ -313,6 +322,7 @@ def _record(store: ReviewStore, draft: Draft, row: Mapping[str, Any] | None, bef
     from dataclasses import replace
 
     from replay.reviews.model import counts, review_of, why_not_counted
+    from replay.reviews.releases import as_released, standing_releases
     from replay.reviews.words import decision_words, state_words
 
     if call.seen is not None:
@@ -321,6 +331,7 @@ def _record(store: ReviewStore, draft: Draft, row: Mapping[str, Any] | None, bef
     found = review_of([*before, made], draft.facts)
     counted = why = None
     if row is not None:
+        row = as_released(row, standing_releases(store.releases()) if row["verdict"] == "withheld" else ())
         counted, why = (counts(row, review_of(before, draft.facts)), counts(row, found)), why_not_counted(row)
     if call.as_json:
         more = {} if counted is None else {"counted": counted[0], "counts": counted[1], "why_not_counted": why}
@@ -333,7 +344,7 @@ def _record(store: ReviewStore, draft: Draft, row: Mapping[str, Any] | None, bef
         return
     if counted is not None and row is not None:
         lines.append(_counts_words(*counted, score=row["score"]))
-    if made.action == "clear" and why and row is not None and row["verdict"] == "flagged":
+    if made.action == "clear" and why and row is not None and row["verdict"] != "verified" and not counts(row, found):
         lines.append(f"Clearing it does not make it count: {why}.")
     _print([*lines, next_words(call.lake)])
 

@@ -39,7 +39,8 @@ class _Many:
 def decide_many(where: Lake, store: ReviewStore, action: str, wishes: Mapping[str, str], yes: bool, call: Call) -> None:
     """Show what deciding about the games that fit would move; with ``yes`` decide, about all of them or none.
 
-    Games that are decided so already are left alone; games that only look unusual are meant when a suspicion is asked for.
+    Games that are decided so already are left alone; games that only look unusual are meant when a suspicion is asked for, and
+    those that are held back when they are.
     Raises UsageError, InputError and DecidedMeanwhile.
     """
     from replay.flags import parse_filter
@@ -48,7 +49,7 @@ def decide_many(where: Lake, store: ReviewStore, action: str, wishes: Mapping[st
 
     checked_words("reason", call.reason, LONGEST_REASON)
     checked_words("reviewer", call.reviewer, LONGEST_REVIEWER)
-    wanted = parse_filter({**wishes, **({} if "suspicion" in wishes else {"kind": "flagged"})}, "--where-")
+    wanted = parse_filter({**({} if "suspicion" in wishes else {"kind": "flagged"}), **wishes}, "--where-")
     many = _find(where, store, action, wanted, call.seen)
     moves = None
     if many.drafts and action != "note":
@@ -139,10 +140,10 @@ def _states(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _uncounted(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many of the flagged games would not count even when they are cleared, by why."""
+    """How many of the flagged and withheld games would not count even when they are cleared, by why."""
     from replay.reviews.model import why_not_counted
 
-    found = Counter(why for row in rows if row["verdict"] == "flagged" and (why := why_not_counted(row)))
+    found = Counter(why for row in rows if row["verdict"] != "verified" and not row["counted"] and (why := why_not_counted(row)))
     return dict(sorted(found.items()))
 
 
@@ -166,7 +167,8 @@ def _print(many: _Many, moves: Moves | None, made: Sequence[int], call: Call) ->
         for why, number in _uncounted(many.rows).items():
             say(f"Of them {_games(number)} will not count even so: {why}.")
     if moves is not None:
-        _show_moves(moves, many.waiting)
+        waiting = f", together with what was decided about {_games(many.waiting)} and waits for the next night"
+        show_moves(moves, waiting if many.waiting else "")
     if made:
         say(f"Recorded: {_numbers(made)}, by {visible(call.reviewer)}: {visible(call.reason, 200)}")
         say("A note moves nothing in the standings." if many.action == "note" else next_words(call.lake))
@@ -178,10 +180,10 @@ def _games(number: int) -> str:
     return "1 game" if number == 1 else f"{number:,} games"
 
 
-def _show_moves(moves: Moves, waiting: int) -> None:
+def show_moves(moves: Moves, besides: str = "") -> None:
+    """What would move in the standings, ``besides`` saying with what else that waits."""
     from replay.cli.boards import show_rows
 
-    besides = f", together with what was decided about {_games(waiting)} and waits for the next night" if waiting else ""
     counted = (
         f"players {moves.players:,}, bests {moves.bests:,}, totals {moves.totals_moved:,}, positions {moves.positions:,}, tiers"
         f" {moves.tiers:,}"

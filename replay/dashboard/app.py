@@ -19,7 +19,7 @@ from replay.dashboard.headers import Guard
 from replay.errors import DecidedMeanwhile, InputError, NightRunning, ReplayError, UsageError
 
 # Each has a ``router``; all of its routes ask who is looking before they answer.
-PAGES = ("nights", "flags", "game", "player", "boards", "quarantine", "reviewing", "assets")
+PAGES = ("nights", "held", "flags", "game", "player", "boards", "quarantine", "reviewing", "assets")
 _FRAME_ANCESTORS = re.compile(r"'none'|'self'|(https?://[A-Za-z0-9.:*\[\]-]+)( https?://[A-Za-z0-9.:*\[\]-]+)*")
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 PAGE_ROWS, MOST_ROWS = 50, 200
-# Proof and hint are never mixed: what does not come out as uploaded, and what does but looks unusual.
-KIND_WORDS = {"flagged": "Does not reproduce", "suspected": "Looks unusual"}
+# Proof and hint are never mixed: what does not come out as uploaded, and what does but looks unusual; nor is either with what is
+# held back, as its app version looks broken.
+KIND_WORDS = {"flagged": "Does not reproduce", "withheld": "Held back", "suspected": "Looks unusual"}
 # The functions that templates/list_parts.html.j2 says things with.
 WORDS = {"short_reason": short_reason, "fact_words": fact_words}
 SORT_WORDS = {
@@ -118,6 +119,8 @@ def _tabs(words: dict[str, str], found: FlagPage) -> list[Link]:
             words["kind"] == kind,
         )
         for kind in KINDS
+        # Hardly ever is anything held back.
+        if kind != "withheld" or counts.get(kind) or words["kind"] == kind
     ]  # fmt: skip
 
 
@@ -198,7 +201,7 @@ def flags_csv(request: Request) -> Response:
     wish = read_wish(request)
     with views.lake_of(request) as lake:
         as_of = views.publication(views.warehouse(request, lake))["as_of"]
-    kind = {"flagged": "flags", "suspected": "unusual"}[wish.wanted.kind or "flagged"]
+    kind = {"flagged": "flags", "withheld": "held-back", "suspected": "unusual"}[wish.wanted.kind or "flagged"]
     days = (wish.wanted.day_from or as_of, wish.wanted.day_to or as_of)
     span = dict.fromkeys(day.isoformat() for day in days if day is not None)
     return csv_response("-".join([kind, *span]) + ".csv", COLUMNS, _csv_rows(request, wish))

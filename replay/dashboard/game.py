@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from replay.challenges import ChallengeTable
     from replay.lake import Lake
     from replay.lookup import Uploads
+    from replay.reviews.releases import Release
     from replay.rulebook import Rulebook
     from replay.standings import PlayerState
     from replay.verdict import JudgeSettings
@@ -133,6 +134,7 @@ def game(
     with views.lake_of(request, "verdicts", "quarantine") as lake:
         uploads, row = Asked(id, day, file, line).find(lake)
         tables = read_tables()
+        uploads, row, release = _after_releases(lake, uploads, row)
         shared: dict[str, Any] = {
             "uploads": _listed(uploads, row, tables), "left_out": _left_out(uploads), "page": "flags", "query": views.query,
         }  # fmt: skip
@@ -142,8 +144,27 @@ def game(
         trace, problem = _trace(lake, row, tables, window)
         return views.render(
             request, "game_page.html.j2", title=title, row=row, trace=trace, problem=problem, **_told(row, trace, tables),
-            **_review(request, lake, row), **shared, command=_command(row, request.app.state.settings.lake),
+            **_review(request, lake, row), **shared, release=release,
+            command=_command(row, request.app.state.settings.lake),
         )  # fmt: skip
+
+
+def _after_releases(
+    lake: Lake, uploads: Uploads, row: dict[str, Any]
+) -> tuple[Uploads, dict[str, Any], Release | None]:
+    """The uploads and the one of the page as people released them, and the release that the latter's flag stands by."""
+    from replay.reviews.releases import as_released, group_of, standing_by_group
+    from replay.reviews.store import open_reviews
+
+    if all(other["verdict"] != "withheld" for other in uploads.rows):
+        return uploads, row, None
+    with open_reviews(lake) as store:
+        standing = standing_by_group(store.releases())
+    rows = [as_released(other, standing) for other in uploads.rows]
+    # The page's own row is known by being that object.
+    found = next((new for old, new in zip(uploads.rows, rows, strict=True) if old is row), row)
+    release = standing.get(group_of(row)) if row.get("verdict") == "withheld" else None
+    return replace(uploads, rows=rows), found, release
 
 
 def _move(text: str | None, name: str) -> int | None:
@@ -206,7 +227,10 @@ def _told(row: dict[str, Any], trace: Trace | None, tables: Tables) -> dict[str,
 
 
 # Verdict in a word, with its sign and the class of its chip.
-_HEADLINES = {"verified": ("good", "✓ verified"), "flagged": ("bad", "✕ flagged"), "copy": ("quiet", "= copy of another upload")}
+_HEADLINES = {
+    "verified": ("good", "✓ verified"), "flagged": ("bad", "✕ flagged"), "copy": ("quiet", "= copy of another upload"),
+    "withheld": ("warn", "… held back: the app version looks broken"),
+}  # fmt: skip
 
 
 # --- Review --------------------------------------------------------------------------------------------------------------
@@ -240,7 +264,7 @@ def _review(request: Request, lake: Lake, row: dict[str, Any]) -> dict[str, Any]
         "stands": _capital(state_words(review)), "changed": _changed(review, facts), "history": history,
         "seen": max((decision.id for decision in decisions), default=0), "facts_key": facts_key(facts),
         "decides": person.may_decide and not is_copy, "actions": actions,
-        "futile": why_not_counted(row) if row["verdict"] == "flagged" else None,
+        "futile": why_not_counted(row) if row["verdict"] in ("flagged", "withheld") and not row["counted"] else None,
         "counted": counts(row, review), "reviewer": remembered_reviewer(request),
         "recorded": recorded_of(request, lake, decisions, row),
     }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,15 @@ from fastapi.responses import HTMLResponse, Response
 
 from replay.dashboard import charts, views
 from replay.dashboard.assets import kept
-from replay.errors import InputError, UsageError
+from replay.errors import InputError, ReplayError
 from replay.lake import Lake
+from replay.reviews.incidents import Incident, incidents_of
+from replay.reviews.releases import group_words
 from replay.words import visible
 
 if TYPE_CHECKING:
     from replay.failures import Failure
+    from replay.reviews.releases import Release
 
 router = APIRouter()
 NIGHTS_SHOWN = 30
@@ -37,7 +40,7 @@ class Night:
 
     ``state``: ``published``, ``failed`` (the newest attempt; ``run`` is then what was published before, if anything), ``landed``
     (logs, but no night) or ``missing`` (neither, between two published days; ``first`` is the first of a row of such days).
-    ``run`` is run.json, ``report`` report.json; None where there is none.
+    ``run`` is run.json, ``report`` report.json; None where there is none.  ``incidents`` are the groups whose flags it held back.
     """
 
     day: date
@@ -46,11 +49,27 @@ class Night:
     report: Mapping[str, Any] | None = None
     failure: Failure | None = None
     first: date | None = None
+    incidents: tuple[Incident, ...] = ()
 
     @property
     def games(self) -> int | None:
         """Games that were judged: all but copies and what was quarantined."""
-        return None if self.run is None else self.run["verdicts"]["verified"] + self.run["verdicts"]["flagged"]
+        return None if self.run is None else self.run["verdicts"]["verified"] + self.run["verdicts"]["flagged"] + self.held
+
+    @property
+    def held(self) -> int:
+        """Games whose flags it held back; a night of an earlier version of this program held none."""
+        return 0 if self.run is None else int(self.run["verdicts"].get("withheld", 0))
+
+    @property
+    def held_now(self) -> list[Incident]:
+        """The incidents that nobody has released."""
+        return [incident for incident in self.incidents if incident.release is None]
+
+    @property
+    def released(self) -> int:
+        """Games that it held back and that are flags by now, as people released them."""
+        return self.held - sum(int(incident.found["held"]) for incident in self.held_now)
 
     @property
     def suspicions(self) -> int | None:
@@ -150,7 +169,35 @@ def with_files(lake: Lake, nights: Sequence[Night]) -> list[Night]:
         run = read_json(lake.run_file(night.day)) if night.state in ("published", "failed") else None
         report = read_json(lake.day("reports", night.day) / "report.json") if run is not None else None
         found.append(Night(night.day, night.state, run, report, night.failure, night.first))
-    return found
+    if not any(night.held for night in found):
+        return found
+    releases = releases_of(lake)
+    return [replace(night, incidents=tuple(incidents_of(night.run, releases) if night.run else ())) for night in found]
+
+
+def releases_of(lake: Lake) -> list[Release]:
+    """What people released; nothing where that cannot be read, which every page says itself: it all shows as held back then."""
+    from replay.reviews.store import open_reviews
+
+    try:
+        with open_reviews(lake) as store:
+            return store.releases()
+    except ReplayError:
+        return []
+
+
+def night_of(lake: Lake, day: date) -> Night:
+    """All that is known of a day.  Raises InputError when nothing is."""
+    around = [night for night in known_days(lake, datetime.now(UTC).date()) if night.day == day and night.state != "missing"]
+    if not around:
+        raise InputError(f"nothing is known of a night of {day}: no logs have landed, and none was published")
+    return with_files(lake, around)[0]
+
+
+def published_nights(lake: Lake) -> list[date]:
+    """The days with a page of their own: those whose night was published, or failed."""
+    days = known_days(lake, datetime.now(UTC).date())
+    return [night.day for night in days if night.state in ("published", "failed")]
 
 
 # --- In words --------------------------------------------------------------------------------------------------------------
@@ -187,10 +234,14 @@ def headline(newest: Night | None, due: date | None = None) -> Headline:
     behind = (due - newest.day).days if due is not None else 0
     rate = f" ({views.per_thousand(flagged, newest.games)} per 1,000)" if flagged else ""
     words = f"The night of {newest.day} is published: {records}, {flagged:,} flagged{rate}."
+    if newest.held_now:
+        words = f"{held_words(newest.held_now)} {words}"
     outstanding = newest.report and newest.report["stands_out"]
     if behind > 0:
         none_since = f"that of {due} has not" if behind == 1 else f"none of the {behind:,} nights since then has"
         words += f" It is the newest: {none_since} run."
+    if newest.held_now:
+        return Headline("bad", words)
     if outstanding:
         names = [visible(row["name"], 40) for row in outstanding[:3]]
         more = f" and {len(outstanding) - 3:,} more" if len(outstanding) > 3 else ""
@@ -199,6 +250,13 @@ def headline(newest: Night | None, due: date | None = None) -> Headline:
         # The usual rate may be no better: a broken client or rules file, night after night.
         return Headline("warn", f"{words} That is more than half of its games.")
     return Headline("warn" if behind > 0 else "good", words + (" Nothing stands out." if outstanding is not None else ""))
+
+
+def held_words(incidents: Sequence[Incident]) -> str:
+    """What is held back, in a sentence."""
+    held, apps = sum(incident.found["held"] for incident in incidents), len(incidents)
+    looks = "app version that looks broken" if apps == 1 else "app versions that look broken"
+    return f"Held back: {held:,} flag{'s' * (held != 1)} of {apps:,} {looks}; nobody is accused of them."
 
 
 def due_day(now: datetime) -> date:
@@ -215,6 +273,9 @@ def other_news(nights: Sequence[Night]) -> list[str]:
     failed = [night for night in nights[1:] if night.is_bad]
     if failed:
         said.append(f"Older nights that were not good: {', '.join(str(night.day) for night in failed)}.")
+    held = [str(night.day) for night in nights[1:] if night.held_now]
+    if held:
+        said.append(f"Older nights held flags back too, and nobody released them: {', '.join(held)}.")
     missing = sum(night.days for night in nights if night.state == "missing")
     if missing:
         said.append(f"{missing:,} day{'s' * (missing != 1)} between published ones {'have' if missing > 1 else 'has'} no night.")
@@ -238,27 +299,7 @@ def nights_page(request: Request, skip: str = "") -> HTMLResponse:
     return views.render(
         request, "nights.html.j2", title="Nights", headline=headline(newest, due_day(now)), newest=newest, nights=shown,
         total=len(days), skip=offset, page_size=NIGHTS_SHOWN, news=other_news(shown) if not offset else [], series=series,
-        charts=drawn,
-    )  # fmt: skip
-
-
-@router.get("/night")
-def night_page(request: Request, day: str = "") -> HTMLResponse:
-    """All that is known of one night."""
-    wanted = views.day_parameter(day)
-    if wanted is None:
-        raise UsageError("parameter day is missing, write it as night?day=YYYY-MM-DD")
-    with views.lake_of(request) as lake:
-        days = known_days(lake, datetime.now(UTC).date())
-        published = [night.day for night in days if night.state in ("published", "failed")]
-        around = [night for night in days if night.day == wanted and night.state != "missing"]
-        if not around:
-            raise InputError(f"nothing is known of a night of {wanted}: no logs have landed, and none was published")
-        night = with_files(lake, around)[0]
-    return views.render(
-        request, "night.html.j2", title=f"Night of {wanted}", night=night, headline=headline(night),
-        earlier=max((other for other in published if other < wanted), default=None),
-        later=min((other for other in published if other > wanted), default=None),
+        charts=drawn, group_words=group_words,
     )  # fmt: skip
 
 

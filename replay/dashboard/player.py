@@ -15,10 +15,12 @@ from fastapi.responses import HTMLResponse
 
 from replay.dashboard import views
 from replay.dashboard.flags import WORDS, pages
+from replay.dashboard.nights import releases_of
 from replay.dashboard.player_uploads import attach_same_logs, attach_uploads
 from replay.errors import InputError, UsageError, first_line
 from replay.flags import FlagFilter, query_flags
 from replay.reviews.model import Decision, facts_of, review_of, subject_of
+from replay.reviews.releases import Group, standing_releases
 
 if TYPE_CHECKING:
     import duckdb
@@ -112,7 +114,8 @@ def _found(request: Request, lake: Lake, player_id: str, page: int, best: int) -
     days = [day for day in lake.published_days() if as_of is None or day <= as_of]
     if not days:
         return None
-    uploaded = _uploaded(lake, days, player_id, page)
+    released = standing_releases(releases_of(lake))
+    uploaded = _uploaded(lake, days, player_id, page, released)
     if uploaded is None:
         return None
     counted = _counted(warehouse, player_id, best)
@@ -132,13 +135,13 @@ def _decisions(lake: Lake, subjects: set[str]) -> list[Decision]:
         return store.decisions(subjects) if subjects else []
 
 
-def _uploaded(lake: Lake, days: list[date], player_id: str, page: int) -> Row | None:
+def _uploaded(lake: Lake, days: list[date], player_id: str, page: int, released: frozenset[Group] = frozenset()) -> Row | None:
     """From the verdict files: the player's uploads in numbers, a page of them, and logs that others uploaded too."""
     from replay.database import connect, held_open, rows_of
     from replay.standings_queries import read_sql
 
     with _in_one_sentence(lake), held_open(map(lake.verdict_file, days)) as files, connect() as con:
-        attach_uploads(con, files, days, player_id)
+        attach_uploads(con, files, days, player_id, released)
         uploads = rows_of(con.execute(read_sql("pages/player_summary")))[0]
         if not uploads["uploads"]:
             return None

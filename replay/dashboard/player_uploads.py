@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from datetime import date
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from replay.reviews.releases import Group, as_released
 
 if TYPE_CHECKING:
     import duckdb
@@ -47,15 +49,29 @@ class _Found:
 _UPLOADS, _LOGS = _Found(MOST_FOUND), _Found(MOST_FOUND)
 
 
-def attach_uploads(con: duckdb.DuckDBPyConnection, files: Sequence[str], days: Sequence[date], player_id: str) -> None:
-    """Make ``player_uploads`` (sql/pages/player_uploads.sql) on ``con``: ``files`` are held open, each of one of ``days``."""
+def attach_uploads(
+    con: duckdb.DuckDBPyConnection, files: Sequence[str], days: Sequence[date], player_id: str, released: Collection[Group]
+) -> None:
+    """Make ``player_uploads`` (sql/pages/player_uploads.sql) on ``con``: ``files`` are held open, each of one of ``days``.
+
+    Withheld uploads of the ``released`` groups are flagged ones there.
+    """
     from replay.standings_queries import read_sql
 
     def look(some: list[int]) -> pa.Table:
         asked = {"files": [files[at] for at in some], "days": [days[at] for at in some], "player_id": player_id}
         return con.sql(read_sql("pages/player_uploads"), params=asked).to_arrow_table()
 
-    con.register("player_uploads", _gather(_UPLOADS, files, player_id, look))
+    con.register("player_uploads", _after_releases(_gather(_UPLOADS, files, player_id, look), released))
+
+
+def _after_releases(uploads: pa.Table, released: Collection[Group]) -> pa.Table:
+    import pyarrow as pa
+
+    if not released or "withheld" not in uploads.column("verdict").unique().to_pylist():
+        return uploads
+    rows = [as_released(row, released) for row in uploads.to_pylist()]
+    return pa.Table.from_pylist(rows, uploads.schema)
 
 
 def attach_same_logs(con: duckdb.DuckDBPyConnection, files: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from replay.dashboard.deciding import Told, Words, by_subject, pager, recorded_o
 from replay.errors import InputError, UsageError
 from replay.reviews.games import facts_of_row
 from replay.reviews.model import ACTIONS, Decision
+from replay.reviews.releases import group_words, log_lines
 from replay.reviews.words import fact_words
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def page(
             found = shown = store.decisions(newest_first=True, limit=SHOWN, offset=first)
             total = store.count()
         history = by_subject(store.decisions({decision.subject for decision in (found if wanted.batch else shown)}))
+        # They are about app versions, not about games: no filter fits them, and they are few.
+        released = [] if wanted.any or first else log_lines(store.releases())
     games = games_now(request, lake, {decision.subject for decision in shown})
     facts = {subject: facts_of_row(row) for subject, row in games.items()}
     return views.render(
@@ -97,7 +100,8 @@ def page(
         reviewer=words.reviewer or remembered_reviewer(request),
         recorded=recorded_of(request, lake, found) if wanted.batch else None,
         batch_standing=len(still_newest(found, history)) if wanted.batch else 0,
-        pager=pager("reviews", asdict(wanted), first, SHOWN, total),
+        pager=pager("reviews", asdict(wanted), first, SHOWN, total), released=released[:SHOWN],
+        released_more=max(len(released) - SHOWN, 0), group_words=group_words,
     )  # fmt: skip
 
 

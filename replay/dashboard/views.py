@@ -77,11 +77,13 @@ def warehouse(request: Request, lake: Lake) -> Path:
 @dataclass(frozen=True)
 class Frame:
     """How old the data of a page is: the newest day in the standings (None: none are published), how many days ago that was, how
-    many games were decided since (``waiting``, at most WAITING_SHOWN), and one sentence when that cannot be told."""
+    many games were decided since (``waiting``, at most WAITING_SHOWN) and groups released, and one sentence when that cannot be
+    told."""
 
     as_of: date | None = None
     days_ago: int | None = None
     waiting: int = 0
+    released: int = 0
     problem: str | None = None
     most_shown: int = WAITING_SHOWN
 
@@ -96,7 +98,8 @@ def frame(request: Request, lake: Lake) -> Frame:
         published = publication(warehouse(request, lake))
         as_of = published["as_of"]
         days_ago = None if as_of is None else (datetime.now(UTC).date() - as_of).days
-        return Frame(as_of, days_ago, waiting_decisions(lake, published.get("reviews_through") or 0))
+        waiting = waiting_decisions(lake, published["reviews_through"] or 0)
+        return Frame(as_of, days_ago, waiting, waiting_releases(lake, published["releases_through"] or 0))
     except ReplayError as error:
         return Frame(as_of, days_ago, problem=str(error))
 
@@ -139,6 +142,15 @@ def waiting_decisions(lake: Lake, through: int) -> int:
         before, now = standing_decision([d for d in found if d.id <= through]), standing_decision(found)
         changed += (before.id if before else 0) != (now.id if now else 0)
     return changed
+
+
+def waiting_releases(lake: Lake, through: int) -> int:
+    """The number of groups that stand otherwise than the standings of the releases up to ``through`` know."""
+    from replay.reviews.releases import waiting_groups
+    from replay.reviews.store import open_reviews
+
+    with open_reviews(lake) as store:
+        return waiting_groups(store.releases(), through)
 
 
 # --- Texts ---------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Protocol
 
 ACTIONS = ("uphold", "clear", "note", "undo")
 STATES = ("open", "upheld", "cleared", "returned")
@@ -117,7 +117,17 @@ def is_reason(fact: str) -> bool:
     return "reason" in json.loads(fact)
 
 
-def undone_ids(decisions: Iterable[Decision]) -> set[int]:
+class Numbered(Protocol):
+    """What can be undone: a decision or a release."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def undoes(self) -> int | None: ...
+
+
+def undone_ids(decisions: Iterable[Numbered]) -> set[int]:
     """The ids of the decisions that are undone; an undo that was undone itself undoes nothing."""
     undone: set[int] = set()
     # The newest first: only what comes later can undo an undo.
@@ -166,9 +176,15 @@ def why_not_counted(row: Mapping[str, Any]) -> str | None:
 
 
 def counts(row: Mapping[str, Any], review: Review) -> bool:
-    """Whether standings use the game: what the night found, unless a person decided otherwise."""
+    """Whether standings use the game: what the night found, unless a person decided otherwise.
+
+    ``row`` is as releases make it (``releases.as_released``).  A withheld game is cleared and upheld like a flagged one; else it
+    stays where it was: one that counted before still does, and reasons that are held back end no clearing.
+    """
     if review.state == "upheld":
         return False
     if row["verdict"] == "flagged":
         return review.lifts_reasons and why_not_counted(row) is None
+    if row["verdict"] == "withheld" and review.state in ("cleared", "returned") and why_not_counted(row) is None:
+        return True
     return bool(row["counted"])

@@ -21,6 +21,7 @@ from replay.errors import DecidedMeanwhile, InputError, UsageError, first_line
 from replay.lake import Lake
 from replay.reviews.aliases import Aliases
 from replay.reviews.model import ACTIONS, Decision, subject_of, undone_ids
+from replay.reviews.releases import Group, Release, append_release, append_undo, read_releases
 from replay.reviews.words import DONE, time_words
 from replay.words import visible
 
@@ -99,7 +100,7 @@ def _parse(text: str) -> URL:
 
 
 class ReviewStore:
-    """The decisions in one database.  Each call is one transaction, and nothing is held between calls."""
+    """The decisions and releases in one database.  Each call is one transaction, and nothing is held between calls."""
 
     def __init__(self, lake: Lake, url: URL | None) -> None:
         self._lake = lake
@@ -213,14 +214,12 @@ class ReviewStore:
         ``at`` is now unless given.  Raises DecidedMeanwhile when somebody decided about one of the games after what ``seen``
         says, UsageError for words that are missing or too long and for what cannot be undone, and InputError.
         """
-        reviewer = checked_words("reviewer", reviewer, LONGEST_REVIEWER)
-        reason = checked_words("reason", reason, LONGEST_REASON)
+        reviewer, reason, when = _checked(reviewer, reason, at)
         if not items:
             return []
         for draft in items:
             if draft.action not in ACTIONS or (draft.action == "undo") != (draft.undoes is not None):
                 raise UsageError(f"action {draft.action!a} with undoes {draft.undoes!r} is no decision, take one of {ACTIONS}")
-        when = (at or _now()).astimezone(UTC)
         return self._again(lambda con: self._append(con, items, reviewer, reason, when))
 
     def _append(self, con: Connection, items: Sequence[Draft], reviewer: str, reason: str, when: datetime) -> list[Decision]:
@@ -277,6 +276,27 @@ class ReviewStore:
             return len(rows)
 
         return self._again(append)
+
+    # --- Releases of withheld flags ---------------------------------------------------------------------------------------
+
+    def releases(self) -> list[Release]:
+        """All releases and undos by id.  Raises InputError."""
+        with self._reading() as con:
+            return [] if con is None else read_releases(con)
+
+    def release(self, group: Group, *, reviewer: str, reason: str, at: datetime | None = None) -> Release:
+        """Record that the withheld flags of a group stand as flags.
+
+        ``at`` is now unless given.  Raises UsageError for a group that is released already and for words that are missing or too
+        long, and InputError.
+        """
+        reviewer, reason, when = _checked(reviewer, reason, at)
+        return self._again(lambda con: append_release(con, group, reviewer, reason, when))
+
+    def undo_release(self, number: int, *, reviewer: str, reason: str, at: datetime | None = None) -> Release:
+        """Take a release, or an undo of one, back.  Raises UsageError for none and for one that was undone, and InputError."""
+        reviewer, reason, when = _checked(reviewer, reason, at)
+        return self._again(lambda con: append_undo(con, number, reviewer, reason, when))
 
     # --- The database -----------------------------------------------------------------------------------------------------
 
@@ -439,6 +459,12 @@ def refuse_to_undo(draft: Draft, before: Sequence[Decision]) -> None:
             f"{game}: decision {draft.undoes} was undone already, by {visible(by.reviewer)} at {time_words(by.at)}; undo decision"
             f" {by.id} to have it back"
         )
+
+
+def _checked(reviewer: str, reason: str, at: datetime | None) -> tuple[str, str, datetime]:
+    """Who decides, why, and when (now unless it is given) in UTC.  Raises UsageError for words that cannot be kept."""
+    reviewer = checked_words("reviewer", reviewer, LONGEST_REVIEWER)
+    return reviewer, checked_words("reason", reason, LONGEST_REASON), (at or _now()).astimezone(UTC)
 
 
 def checked_words(name: str, text: str, longest: int) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,11 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.types import TypeDecorator
 
 from replay.reviews.model import ACTIONS, Decision
+from replay.reviews.releases import RELEASE_ACTIONS
 
 SQL = Path(__file__).parents[1] / "sql" / "reviews"
 _APPEND_ONLY = {"sqlite": "append_only_sqlite.sql", "postgresql": "append_only_postgresql.sql"}
+_RELEASES_APPEND_ONLY = {"sqlite": "append_only_releases_sqlite.sql", "postgresql": "append_only_releases_postgresql.sql"}
 # How long a call waits for another that is deciding, and for a database that does not answer.
 WAIT_SECONDS = 30
 CONNECT_SECONDS = 10
@@ -118,6 +121,28 @@ ALIASES = Table(
     Index("review_aliases_new", "new_subject"),
 )  # fmt: skip
 
+_RELEASE_ACTION_NAMES = ", ".join(f"'{action}'" for action in RELEASE_ACTIONS)
+
+# Grain: one row a release of a group's withheld flags, or the undo of one.  A database that was made before there were any has
+# no such table until somebody releases something.
+RELEASES = Table(
+    "review_releases", METADATA,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("action", String(16), nullable=False),
+    Column("undoes", BigInteger),
+    Column("day", Date, nullable=False),
+    Column("game", UploadedText, nullable=False),
+    Column("platform", UploadedText, nullable=False),
+    Column("app_version", UploadedText, nullable=False),
+    Column("rules", UploadedText, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("reviewer", Text, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    CheckConstraint(f"action IN ({_RELEASE_ACTION_NAMES})", name="review_releases_action"),
+    CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name="review_releases_undoes"),
+    CheckConstraint("undoes < id", name="review_releases_in_order"),
+)  # fmt: skip
+
 
 def open_engine(url: URL, *, writing: bool) -> Engine:
     """Connections to the database; a file of SQLite comes into being for writing only.  A transaction sees one moment."""
@@ -162,7 +187,25 @@ def make_tables(con: Connection) -> None:
     if has_tables(con):
         return
     METADATA.create_all(con, checkfirst=False)
-    text = (SQL / _APPEND_ONLY[con.dialect.name]).read_text("utf-8")
+    for scripts in (_APPEND_ONLY, _RELEASES_APPEND_ONLY):
+        _run(con, scripts)
+
+
+def has_releases(con: Connection) -> bool:
+    """Whether the database has the table of releases."""
+    return inspect(con).has_table(RELEASES.name)
+
+
+def make_releases(con: Connection) -> None:
+    """Make the table of releases and its triggers, within the transaction, unless it is there."""
+    if has_releases(con):
+        return
+    RELEASES.create(con, checkfirst=False)
+    _run(con, _RELEASES_APPEND_ONLY)
+
+
+def _run(con: Connection, scripts: Mapping[str, str]) -> None:
+    text = (SQL / scripts[con.dialect.name]).read_text("utf-8")
     for statement in _statements(text) if con.dialect.name == "sqlite" else [text]:
         con.exec_driver_sql(statement)
 

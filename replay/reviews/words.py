@@ -19,6 +19,15 @@ _MISMATCHES = {
 _LONGEST = 60
 
 
+# A verdict as people who run the nights are told it; of what is held back the app version is suspected, and nobody accused.
+_VERDICT_WORDS = {"withheld": "held back: the app version looks broken"}
+
+
+def verdict_words(verdict: str) -> str:
+    """A verdict in a few words."""
+    return _VERDICT_WORDS.get(verdict, verdict)
+
+
 def time_words(at: datetime) -> str:
     """A time as people read it: ``2026-10-31 14:05:07 UTC``."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -3,11 +3,13 @@ CREATE TEMP VIEW eligible_rows AS
 WITH struck AS (
     SELECT filename, file_row_number FROM judged_rows WHERE counted AND NOT counts
 ),
--- What the night found stands for every game that nobody decided about.
+-- What the night found stands for every game that nobody decided about and whose group nobody released: a withheld one counts as
+-- it did before it was held back.
 by_verdict AS (
     SELECT *
     FROM verdict_rows
     ANTI JOIN struck USING (filename, file_row_number)
+    ANTI JOIN released_rows USING (filename, file_row_number)
     WHERE counted
 ),
 by_review AS (

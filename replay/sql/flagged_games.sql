@@ -1,4 +1,5 @@
--- Grain: one row per upload that is flagged, or verified with suspicions; counted says whether these standings use it.
+-- Grain: one row per upload that is flagged or withheld, or verified with suspicions; counted says whether these standings use it.
+-- A withheld upload of a group that people released is a flagged one here.
 CREATE TABLE flagged_games AS
 WITH judged AS (
     SELECT

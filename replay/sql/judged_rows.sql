@@ -1,4 +1,4 @@
--- Grain: one row per upload that a decision stands on, with its state and whether standings use it.
+-- Grain: one row per upload that a decision stands on, as releases leave it, with its state and whether standings use it.
 CREATE TEMP TABLE judged_rows AS
 SELECT
     candidate_rows.game_id,

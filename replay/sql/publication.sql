@@ -18,6 +18,9 @@ reviews AS (
         count(*) FILTER (WHERE state = 'cleared') AS games_cleared
     FROM judged_rows
 ),
+released AS (
+    SELECT count(*) AS games_released FROM released_rows
+),
 versions AS (
     SELECT
         CAST(coalesce(sum(games_counted), 0) AS BIGINT) AS eligible_games,
@@ -34,7 +37,10 @@ SELECT
     CAST(getvariable('ai_in_percentile') AS BOOLEAN) AS ai_in_percentile,
     CAST(getvariable('reviews_through') AS BIGINT) AS reviews_through,
     reviews.games_upheld,
-    reviews.games_cleared
+    reviews.games_cleared,
+    CAST(getvariable('releases_through') AS BIGINT) AS releases_through,
+    released.games_released
 FROM verdicts
 CROSS JOIN reviews
+CROSS JOIN released
 CROSS JOIN versions;

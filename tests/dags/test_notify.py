@@ -14,6 +14,7 @@ import pytest
 
 from tests.dags.smtp_server import SmtpServer
 from tests.dags.support import DAG_ID, ORDER, ROOT, loaded, run_day, states
+from tests.replay.broken_app import land_day, lying_games
 from tests.replay.night_support import ONE, TWO, land, upload, write_challenges
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -239,6 +240,19 @@ def test_a_flag_rate_far_above_the_usual_calls_and_mails(environment, server, to
         assert "\x1b" not in page
         assert "<b>|" not in page
     assert "{{ 7 * 7 }}&lt;b&gt;|" in html
+
+
+def test_b6_flags_that_are_held_back_call_and_mail_first(environment, server, told, monkeypatch):
+    """B6: the subject says so before all else, and the report's first lines; nobody is flagged."""
+    monkeypatch.setenv("REPLAY_CHALLENGES", str(write_challenges(environment.parent / "challenges.csv")))
+    land_day(environment, ONE, lying_games(ONE, 42, 40), games=60, flags=0)
+    assert str(run_day(ONE).state) == "success"
+    (mail,) = server.mails
+    assert mail["Subject"] == f"HELD BACK: Night of {ONE}: 282 games, 0 flagged, 40 flags of 1 app version held back"
+    for page in parts(mail):
+        assert page.index("Held back: 40 flags of 1 app version that looks broken; nobody is accused") < page.index("records")
+    (report,) = told
+    assert [incident["held"] for incident in report["incidents"]] == [40]
 
 
 def test_too_few_flags_are_no_alarm(environment, server, told, monkeypatch):

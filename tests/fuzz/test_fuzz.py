@@ -32,12 +32,15 @@ BOMBS_MIB = 512
 
 
 def test_rounds_of_broken_files(tmp_path):
-    """Crash, count, readers, engines, twins, sentences, memory; every verdict comes up, so that each of them was looked at."""
+    """Crash, count, readers, engines, twins, sentences, memory; every verdict comes up, so that each of them was looked at.
+
+    But for the one that games are given for what others are: those of a night.
+    """
     done, found = run_apart(SEED, tmp_path, rounds=ROUNDS)
     assert found == [], [json.loads((tmp_path / name).read_text("ascii")) for name in found]
     assert done["rounds"] == ROUNDS
     assert done["nights"] == ROUNDS // campaign.NIGHT_EVERY
-    for verdict in VERDICTS:
+    for verdict in set(VERDICTS) - {"withheld"}:
         assert ROUNDS < 40 or done[verdict] > 1, f"{verdict}: {done}"
 
 

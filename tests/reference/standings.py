@@ -7,7 +7,7 @@ a list of tuples in the column order of the view of that name; the order of the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from hashlib import sha256
@@ -59,13 +59,18 @@ def standings(
     landed: date | None = None,
     reviews: Mapping[int, str] | None = None,
     through: int = 0,
+    released: Set[tuple[object, ...]] = frozenset(),
+    released_through: int = 0,
 ) -> dict[str, list[tuple[object, ...]]]:
     """Every mart, by name.
 
     ``reviews`` says by a row's place in ``rows`` what people decided about it in the end, ``upheld`` or ``cleared``, with all that
-    speaks against the row now in view; ``through`` is the newest decision's id.
+    speaks against the row now in view; ``through`` is the newest decision's id.  ``released`` are the groups (game, platform, app
+    version, rules) whose withheld rows stand as flags, ``released_through`` the newest release's id.
     """
     states = reviews or {}
+    found = [row | {"verdict": "flagged", "counted": False} if is_released(row, released) else row for row in map(dict, rows)]
+    as_found, rows = rows, found
     gone = set(removed)
     games = eligible_games(rows, gone, anonymised or {}, states)
     players = resolve_players(games)
@@ -93,8 +98,16 @@ def standings(
         "weekly_digest": weekly_digest(bests, players, as_of),
         "challenge_status": challenge_status(games, bests, players, as_of),
         "flagged_games": flagged_games(rows, gone, anonymised or {}, states, landed),
-        "publication": publication(rows, games, as_of, ai_in_percentile, states, through),
-    }
+        "publication": [
+            (*publication(as_found, games, as_of, ai_in_percentile, states, through), released_through,
+             sum(is_released(row, released) for row in as_found)),
+        ],
+    }  # fmt: skip
+
+
+def is_released(row: Row, released: Set[tuple[object, ...]]) -> bool:
+    """Whether people say that a withheld row is a flagged one after all."""
+    return row["verdict"] == "withheld" and tuple(row[name] for name in ("game", "platform", "app_version", "rules")) in released
 
 
 def eligible_games(
@@ -110,10 +123,13 @@ def eligible_games(
 
 
 def is_counted(row: Row, state: str | None) -> bool:
-    """A person's word goes before the night's, but no copy, no other mode and no unbelievable score ever counts."""
+    """A person's word goes before the night's, but no copy, no other mode and no unbelievable score ever counts by it."""
     if state == "upheld":
         return False
-    if state == "cleared" and row["verdict"] == "flagged":
+    if row["verdict"] == "withheld" and row["counted"]:
+        # It counted before it was held back, and clearing it takes nothing away.
+        return True
+    if state == "cleared" and row["verdict"] in ("flagged", "withheld"):
         return int(str(row["attempt_key"])) % 2 == 1 and 0 <= int(str(row["score"])) <= 10**12
     return bool(row["counted"])
 
@@ -278,18 +294,19 @@ def challenge_status(
 def flagged_games(
     rows: Sequence[Row], removed: set[str], anonymised: Mapping[str, str], reviews: Mapping[int, str], landed: date | None
 ) -> list[tuple[object, ...]]:
-    """What is flagged, or verified with suspicions; None for what these rows do not have."""
+    """What is flagged or withheld, or verified with suspicions; None for what these rows do not have."""
     found: list[tuple[object, ...]] = []
     for place, row in enumerate(rows):
         signs = row["suspicions"]
         assert isinstance(signs, list)
-        if row["verdict"] != "flagged" and not (row["verdict"] == "verified" and signs):
+        if row["verdict"] not in ("flagged", "withheld") and not (row["verdict"] == "verified" and signs):
             continue
         counted = is_counted(row, reviews.get(place)) and is_in_play(row, removed, anonymised)
         names = ("game_id", "game", "mode", "rules", "challenge")
         found.append(
             (landed, row["source_file"], row["source_line"], subject(row), *(row[name] for name in names))
-            + (id_of_now(row, anonymised), row["player_kind"], row["nation"], row["attempt"], None, None, None)
+            + (id_of_now(row, anonymised), row["player_kind"], row["nation"], row["attempt"], row["platform"])
+            + (row["app_version"], None)
             + (row["finished_at"], row["uploaded_at"], row["score"], row["best_combo"], None, None, None, row["verdict"])
             + (row["reason_codes"], row["reasons"], signs, None, row["attempt_key"], counted)
         )
@@ -313,7 +330,7 @@ def publication(
     ai_in_percentile: bool,
     reviews: Mapping[int, str],
     through: int,
-) -> list[tuple[object, ...]]:
+) -> tuple[object, ...]:
     verdicts: dict[str, int] = defaultdict(int)
     for row in rows:
         verdicts[str(row["verdict"])] += 1
@@ -321,4 +338,4 @@ def publication(
     versions = sorted({game.rules for game in games})
     states = list(reviews.values())
     reviewed = (through, states.count("upheld"), states.count("cleared"))
-    return [(as_of, len(rows), dict(sorted(verdicts.items())), counted, len(games), versions, ai_in_percentile, *reviewed)]
+    return (as_of, len(rows), dict(sorted(verdicts.items())), counted, len(games), versions, ai_in_percentile, *reviewed)

@@ -27,6 +27,7 @@ from replay.reviews.model import Decision, subject_of
 from replay.reviews.store import open_reviews
 from replay.simulate import simulate
 from replay.verdict import DAY
+from replay.withheld import GROUP, HOLDABLE
 from tests.replay.games import RULEBOOK, play, record
 
 ROOT = Path(__file__).parents[2]
@@ -183,14 +184,15 @@ def check_run(lake: Path, day: date) -> dict[str, Any]:
     rows, aside = verdict_rows(lake, day), verdict_rows(lake, day, "quarantine")
     assert run["records"] == len(rows) + len(aside) == sum(entry["records"] for entry in run["inputs"])
     verdicts = dict(run["verdicts"])
-    for verdict in ("verified", "flagged", "copy"):
+    for verdict in ("verified", "flagged", "withheld", "copy"):
         assert verdicts[verdict] == sum(row["verdict"] == verdict for row in rows), verdict
     assert verdicts["counted"] == sum(row["counted"] for row in rows)
     verified = [row for row in rows if row["verdict"] == "verified"]
     assert verdicts["moves_received"] == verdicts["moves_replayed"] == sum(row["moves"] for row in verified)
-    for key, column in (("reasons", "reason_codes"), ("suspicions", "suspicions")):
-        codes = [code for row in rows if row["verdict"] != "copy" for code in row[column]]
+    for key, column, left_out in (("reasons", "reason_codes", ("copy", "withheld")), ("suspicions", "suspicions", ("copy",))):
+        codes = [code for row in rows if row["verdict"] not in left_out for code in row[column]]
         assert run[key] == {code: codes.count(code) for code in sorted(set(codes))}, key
+    check_incidents(run, rows)
     assert run["quarantined"] == len(aside)
     codes = [row["code"] for row in aside]
     assert run["quarantine_codes"] == {code: codes.count(code) for code in sorted(set(codes))}
@@ -199,6 +201,30 @@ def check_run(lake: Path, day: date) -> dict[str, Any]:
     assert places == sorted(places)
     assert len(set(both)) == len(both), "one record in, exactly one row out"
     return run
+
+
+def check_incidents(run: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+    """Hold the incidents of a run.json against the rows: every flag of theirs that can be held back is, and none beside them."""
+    groups = [tuple(incident[name] for name in GROUP) for incident in run["incidents"]]
+    assert groups == sorted(set(groups))
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {group: [] for group in groups}
+    games: dict[tuple[str, ...], int] = dict.fromkeys(groups, 0)
+    for row in rows:
+        group = tuple(row[name] for name in GROUP)
+        held = row["verdict"] == "withheld"
+        assert group in found or not held, f"{row['game_id']}: held back without an incident"
+        if group in found:
+            games[group] += row["verdict"] != "copy"
+            assert held == (row["verdict"] in ("flagged", "withheld") and set(row["reason_codes"]) <= set(HOLDABLE)), row["game_id"]
+            found[group] += [row] if held else []
+    for group, incident in zip(groups, run["incidents"], strict=True):
+        held_rows = found[group]
+        assert (incident["games"], incident["flags"], incident["held"]) == (games[group], len(held_rows), len(held_rows)), group
+        assert incident["counted_before"] == sum(row["counted"] for row in held_rows), group
+        codes = [code for row in held_rows for code in row["reason_codes"]]
+        assert incident["reasons"] == {code: codes.count(code) for code in sorted(set(codes))}, group
+        versions = [v for row in held_rows for v in json.loads(row["evidence"] or "{}").get("rules_that_agree", [])]
+        assert incident["rules_that_agree"] == {version: versions.count(version) for version in sorted(set(versions))}, group
 
 
 # --- A lake with a game of every kind ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from replay import standings as s
 from replay.reviews.model import Decision, facts_of, subject_of
+from replay.reviews.releases import Group, Release
 
 SEEDS = Path(s.__file__).parent.parent / "seeds"
 TIERS = [("Diamond", 99), ("Platinum", 95), ("Gold", 80), ("Silver", 50), ("Bronze", 0)]
@@ -31,6 +32,7 @@ SCHEMA = pa.schema(
     + [pa.field(name, pa.uint64()) for name in ("attempt_key", "log_hash_low", "log_hash_high")]
     + [pa.field("best_combo", pa.int64()), pa.field("uploaded_at", pa.timestamp("us"))]
     + [pa.field("source_file", pa.string()), pa.field("source_line", pa.int64())]
+    + [pa.field("platform", pa.string()), pa.field("app_version", pa.string())]
 )
 
 
@@ -61,6 +63,8 @@ def game(player: str, score: int, challenge: str = DAY, attempt: int = 1, **othe
         "uploaded_at": datetime.combine(date.fromisoformat(challenge), time(18)),
         "source_file": "a.ndjson",
         "source_line": 1,
+        "platform": "android",
+        "app_version": "3.2.0",
     }
     assert other.keys() <= row.keys()
     return row | other
@@ -83,6 +87,18 @@ def flagged(row: Mapping[str, Any]) -> dict[str, Any]:
     """The same game, flagged."""
     reasons = json.dumps([REASON])
     return {**row, "verdict": "flagged", "counted": False, "reason_codes": ["score_mismatch"], "reasons": reasons}
+
+
+def withheld(row: Mapping[str, Any], counted: bool = False) -> dict[str, Any]:
+    """The same game, flagged in a night that held its group's flags back; ``counted`` if it counted before."""
+    return {**flagged(row), "verdict": "withheld", "counted": counted}
+
+
+def release(number: int, row: Mapping[str, Any], undoes: int | None = None) -> Release:
+    """A release of a verdict row's group, or the undo of one."""
+    group = Group(LANDED, row["game"], row["platform"], row["app_version"], row["rules"])
+    action = "release" if undoes is None else "undo"
+    return Release(number, action, group, "looked at it", "ann", datetime(2026, 10, 20, tzinfo=UTC), undoes)
 
 
 def write_verdicts(path: Path, rows: Sequence[Mapping[str, Any]], schema: pa.Schema = SCHEMA) -> str:
@@ -112,6 +128,7 @@ def build(
     files: int = 1,
     threads: int | None = 1,
     decisions: Sequence[Decision] = (),
+    releases: Sequence[Release] = (),
 ) -> Path:
     """Write ``rows`` dealt out over ``files`` files and build a warehouse of them; its path."""
     verdicts = [write_verdicts(folder / name / f"part-{n}.parquet", rows[n::files]) for n in range(files)]
@@ -120,22 +137,23 @@ def build(
     settings = s.StandingsSettings(ai_in_percentile=ai, as_of=as_of)
     s.build_warehouse(
         path, verdicts, players_csv=players, tiers_csv=SEEDS / "rank_tiers.csv", settings=settings, threads=threads,
-        decisions=decisions, days=[LANDED] * files,
+        decisions=decisions, releases=releases, days=[LANDED] * files,
     )  # fmt: skip
     return path
 
 
 @contextmanager
 def open_built(
-    folder: Path, rows: Sequence[Mapping[str, Any]], *, ai: bool = True, decisions: Sequence[Decision] = (), **states: Any
-) -> Iterator[Any]:
+    folder: Path, rows: Sequence[Mapping[str, Any]], *, ai: bool = True, decisions: Sequence[Decision] = (),
+    releases: Sequence[Release] = (), **states: Any,
+) -> Iterator[Any]:  # fmt: skip
     """A warehouse with all marts, still open for writing and not yet checked."""
     con = s.open_new(folder / "open.duckdb", threads=1)
     try:
         s.set_settings(con, s.StandingsSettings(ai_in_percentile=ai, as_of=AS_OF))
         s.attach_references(con, write_players(folder / "players.csv", **states), SEEDS / "rank_tiers.csv")
-        s.attach_verdicts(con, [write_verdicts(folder / "part.parquet", rows)])
-        s.attach_decisions(con, decisions)
+        s.attach_verdicts(con, [write_verdicts(folder / "part.parquet", rows)], [LANDED])
+        s.attach_decisions(con, decisions, releases)
         s.build_marts(con)
         yield con
     finally:

@@ -36,8 +36,8 @@ from tests.replay.night_support import (
 )  # fmt: skip
 
 COMMANDS = [
-    "calibrate", "check-bundle", "dashboard", "demo", "doctor", "flags", "game", "nightly", "preview", "rebuild", "review",
-    "simulate", "standings", "verify",
+    "calibrate", "check-bundle", "dashboard", "demo", "doctor", "flags", "game", "nightly", "preview", "rebuild", "release",
+    "review", "simulate", "standings", "verify",
 ]  # fmt: skip
 
 

@@ -290,7 +290,7 @@ def test_the_command(lake, settings):
 def test_a_warehouse_of_an_earlier_version(lake):
     path = warehouse(lake)
     with connect(path) as con:
-        con.execute("alter table publication drop column reviews_through")
+        con.execute("alter table publication drop column releases_through")
     with pytest.raises(InputError, match="earlier version of this program, run `replay rebuild`"):
         query_publication(path)
     assert query_as_of(path) == THIRD

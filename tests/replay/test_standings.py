@@ -192,6 +192,8 @@ def test_only_counted_rows_count(tmp_path):
         "reviews_through": 0,
         "games_upheld": 0,
         "games_cleared": 0,
+        "releases_through": 0,
+        "games_released": 0,
     }
 
 

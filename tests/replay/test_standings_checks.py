@@ -6,7 +6,7 @@ import pytest
 
 from replay import standings as s
 from replay.errors import CheckFailed
-from tests.replay.standings_support import build, decide, flagged, game, open_built
+from tests.replay.standings_support import build, decide, flagged, game, open_built, release, withheld
 
 # Two games, two months, three nations, ties, an AI player, a removed and an anonymised one; two Sundays.
 ROWS = [
@@ -23,6 +23,12 @@ ROWS = [
     game("gone", 999, "2026-10-13"),
     game("old", 8, "2026-10-13", nation="FR"),
     game("A", 12, "2026-10-13", game="tetcolor"),
+    # Held back: one that counted before, one that did not, one that a person cleared; and one that counted before of a group that
+    # people released.
+    withheld(game("H", 3, "2026-10-13"), counted=True),
+    withheld(game("I", 2, "2026-10-13")),
+    withheld(game("J", 2, "2026-10-13")),
+    withheld(game("K", 1, "2026-10-13", app_version="9.9.9"), counted=True),
     # A fourth attempt that a person cleared, a second log of an attempt too, a flag that stands, and a suspect whom one upheld.
     flagged(game("B", 710, "2026-10-13", attempt=4)),
     flagged(game("B", 690, "2026-10-13", game_id="second log", log_hash_low=99)),
@@ -31,7 +37,8 @@ ROWS = [
     game("C", 20, "2026-10-13", attempt=3, nation="DE", suspicions=["unfinished"]),
     flagged(game("old", 40, "2026-10-13", attempt=2, nation="FR")),
 ]
-DECISIONS = [decide(1, "clear", ROWS[-6]), decide(2, "clear", ROWS[-5]), decide(3, "uphold", ROWS[-3])]
+DECISIONS = [decide(1, "clear", ROWS[-6]), decide(2, "clear", ROWS[-5]), decide(3, "uphold", ROWS[-3]), decide(4, "clear", ROWS[-8])]
+RELEASES = [release(1, ROWS[-7])]
 STATES = {"removed": ["gone"], "anonymised": {"old": "new"}}
 
 KEY = "(SELECT player_key FROM keyed.players WHERE player_id = '{}')"
@@ -77,6 +84,8 @@ BREAKS = {
             "rules = NULL",
         )
     ]
+    # A withheld game counts as what it was before: a game of an attempt, with a score.
+    + [f"{VERDICTS} UPDATE verdict_rows SET {change} WHERE player_id = 'H'" for change in ("attempt = 4", "score = -4")]
     + [
         f"UPDATE judged_rows SET {change} WHERE state = 'cleared'"
         for change in (
@@ -129,6 +138,10 @@ BREAKS = {
         "UPDATE decided SET action = 'uphold' WHERE action = 'clear'",
         "DELETE FROM decided",
         f"{VERDICTS} UPDATE verdict_rows SET counted = true WHERE player_id = 'D' AND score = 9000",
+        f"{VERDICTS} UPDATE verdict_rows SET counted = true WHERE player_id = 'I'",
+        "DELETE FROM released_rows",
+        "INSERT INTO released SELECT day, game, platform, '3.2.0', rules FROM released",
+        "DELETE FROM decided WHERE game_id LIKE '%/J/%'",
     ],
     "assert_flagged_games_hold_no_replaced_id": ["UPDATE flagged_games SET player_id = 'old' WHERE player_id = 'new'"],
     "assert_flagged_games_are_complete": [
@@ -140,6 +153,11 @@ BREAKS = {
         "UPDATE flagged_games SET counted = NOT counted WHERE player_id = 'E'",
         "UPDATE flagged_games SET counted = NOT counted WHERE player_id IN ('B', 'D')",
         "UPDATE flagged_games SET verdict = 'copy' WHERE player_id = 'D'",
+        "UPDATE flagged_games SET verdict = 'flagged' WHERE player_id = 'I'",
+        "UPDATE flagged_games SET verdict = 'withheld' WHERE player_id = 'K'",
+        "DELETE FROM flagged_games WHERE player_id IN ('H', 'I', 'J')",
+        "UPDATE flagged_games SET counted = NOT counted WHERE player_id IN ('H', 'I')",
+        "UPDATE flagged_games SET counted = true WHERE player_id = 'K'",
     ],
     "assert_everyone_on_the_world_board_once": [
         f"DELETE FROM keyed.leaderboard WHERE board_key = {WORLD} AND player_key = {A}",
@@ -199,10 +217,12 @@ BREAKS = {
     "assert_publication_counts": [
         "UPDATE publication SET verdict_rows = verdict_rows + 1",
         "UPDATE publication SET rows_by_verdict = MAP {'verified': 3}",
-        "UPDATE publication SET eligible_games = counted_rows + 3",
+        "UPDATE publication SET eligible_games = counted_rows + 4",
         "UPDATE publication SET games_upheld = games_upheld + 1",
         "UPDATE publication SET games_cleared = games_cleared - 1",
         "UPDATE publication SET reviews_through = 2",
+        "UPDATE publication SET releases_through = 0",
+        "UPDATE publication SET games_released = 2",
         "INSERT INTO publication FROM publication",
         "DELETE FROM publication",
     ],
@@ -245,7 +265,7 @@ def test_every_check_is_broken_on_purpose():
 
 @pytest.mark.parametrize("name", sorted(BREAKS))
 def test_a_broken_mart_fails_its_check(tmp_path, name):
-    with open_built(tmp_path, ROWS, decisions=DECISIONS, **STATES) as con:
+    with open_built(tmp_path, ROWS, decisions=DECISIONS, releases=RELEASES, **STATES) as con:
         for statements in BREAKS[name]:
             s.run_checks(con, [name])
             con.execute("BEGIN")
@@ -260,7 +280,7 @@ def test_a_broken_mart_fails_its_check(tmp_path, name):
 
 @pytest.mark.parametrize("ai", [True, False])
 def test_no_check_complains_of_right_marts(tmp_path, ai):
-    with open_built(tmp_path, ROWS, ai=ai, decisions=DECISIONS, **STATES) as con:
+    with open_built(tmp_path, ROWS, ai=ai, decisions=DECISIONS, releases=RELEASES, **STATES) as con:
         s.run_checks(con)
         assert len(s.check_names()) == len(BREAKS)
 

@@ -9,8 +9,21 @@ from typing import Any
 import pytest
 
 from replay.reviews.model import Decision
+from replay.reviews.releases import Release
 from tests.reference import standings as twin
-from tests.replay.standings_support import LANDED, TIERS, build, decide, flagged, game, in_order, marts, stored
+from tests.replay.standings_support import (
+    LANDED,
+    TIERS,
+    build,
+    decide,
+    flagged,
+    game,
+    in_order,
+    marts,
+    release,
+    stored,
+    withheld,
+)  # fmt: skip
 
 # Month ends, a year's end, a leap day, and weeks with their Sundays.
 FIRST_DAYS = [date(2026, 10, 22), date(2026, 12, 20), date(2028, 2, 20)]
@@ -64,13 +77,19 @@ def random_game(rng: random.Random, name: str, day: date, player: str, attempt: 
         # In another mode than the challenge's own, or an attempt too many.
         other = own.choice([{}, {}, {"attempt_key": 2}, {"attempt": 4}])
         return rng.choice([flagged(row | other), {**row, "counted": False}])
-    return {**row, "suspicions": ["superhuman_pace"]} if own.random() < 0.1 else row
+    if own.random() < 0.1:
+        return {**row, "suspicions": ["superhuman_pace"]}
+    if own.random() < 0.15:
+        # An app version that looks broken; some of its games counted before the night that held them back.
+        row["app_version"] = own.choice(["3.3.0", "3.4.0"])
+        return withheld(row | own.choice([{}, {"suspicions": ["unfinished"]}]), own.choice([True, False]))
+    return row
 
 
 def reviews_of(seed: int, rows: list[dict[str, Any]]) -> tuple[dict[int, str], list[Decision]]:
     """What people decided in the end by the place of a row, and the decisions that led there, notes and undone ones among them."""
     rng = random.Random(seed + 1000)
-    against = [place for place, row in enumerate(rows) if row["verdict"] == "flagged" or row["suspicions"]]
+    against = [place for place, row in enumerate(rows) if row["verdict"] in ("flagged", "withheld") or row["suspicions"]]
     states: dict[int, str] = {}
     decisions: list[Decision] = []
 
@@ -91,6 +110,24 @@ def reviews_of(seed: int, rows: list[dict[str, Any]]) -> tuple[dict[int, str], l
     return states, decisions
 
 
+def releases_of(seed: int, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Release]]:
+    """The groups that people released in the end, as the twin takes them, and the releases that led there."""
+    rng = random.Random(seed + 2000)
+    names = ("game", "platform", "app_version", "rules")
+    groups = sorted({tuple(row[name] for name in names) for row in rows if row["verdict"] == "withheld"})
+    released, releases = set(), []
+    for group in groups:
+        row = dict(zip(names, group, strict=True))
+        for is_last in (False, True)[rng.randrange(2) :]:
+            releases.append(release(len(releases) + 1, row))
+            released |= {group}
+            if not is_last or rng.random() < 0.3:
+                releases.append(release(len(releases) + 1, row, undoes=len(releases)))
+                released -= {group}
+    rng.shuffle(releases)
+    return {"released": released, "released_through": len(releases)}, releases
+
+
 def twin_of(wanted: dict[str, Any], **reviews: Any) -> dict[str, list[tuple[object, ...]]]:
     return twin.standings(
         wanted["rows"],
@@ -109,9 +146,10 @@ def twin_of(wanted: dict[str, Any], **reviews: Any) -> dict[str, list[tuple[obje
 def test_every_mart_equals_the_twin(tmp_path, seed, reviewed):
     wanted = population(seed)
     states, decisions = reviews_of(seed, wanted["rows"]) if reviewed else ({}, [])
+    released, releases = releases_of(seed, wanted["rows"]) if reviewed else ({}, [])
     options = {name: value for name, value in wanted.items() if name != "rows"}
-    path = build(tmp_path, wanted["rows"], **options, files=3, decisions=decisions)
-    expected = twin_of(wanted, reviews=states, through=len(decisions))
+    path = build(tmp_path, wanted["rows"], **options, files=3, decisions=decisions, releases=releases)
+    expected = twin_of(wanted, reviews=states, through=len(decisions), **released)
     found = marts(path)
     assert found.keys() == expected.keys()
     for mart, rows in found.items():
@@ -124,6 +162,7 @@ def test_same_rows_same_file_whatever_the_order_and_the_threads(tmp_path, seed):
     wanted = population(seed)
     rows = wanted.pop("rows")
     _, wanted["decisions"] = reviews_of(seed, rows)
+    _, wanted["releases"] = releases_of(seed, rows)
     shuffled = list(rows)
     random.Random(seed).shuffle(shuffled)
     first = build(tmp_path, rows, name="first", files=1, threads=1, **wanted)
@@ -139,6 +178,13 @@ def test_the_populations_hold_what_they_are_for():
         expected = twin_of(wanted)
         states, _ = reviews_of(seed, wanted["rows"])
         reviewed = twin_of(wanted, reviews=states)
+        released, _ = releases_of(seed, wanted["rows"])
+        after = twin_of(wanted, reviews=states, **released)
+        seen |= {f"withheld{' and counted' if row['counted'] else ''}" for row in wanted["rows"] if row["verdict"] == "withheld"}
+        seen |= {"a release takes from a board" for row in set(reviewed["leaderboard"]) - set(after["leaderboard"])}
+        seen |= {"a release adds a flag" for row in set(map(str, after["flagged_games"])) - set(map(str, reviewed["flagged_games"]))}
+        seen |= {"cleared and released" for place, state in states.items() if state == "cleared" and
+                 twin.is_released(wanted["rows"][place], released["released"])}  # fmt: skip
         seen |= {f"{state} {wanted['rows'][place]['verdict']}" for place, state in states.items()}
         seen |= {f"attempt {row[3]} counts" for row in reviewed["eligible_games"]}
         seen |= {"leads by a review" for row in set(reviewed["leaderboard"]) - set(expected["leaderboard"]) if row[6] == 1}
@@ -151,4 +197,6 @@ def test_the_populations_hold_what_they_are_for():
     assert seen >= {"shared position", "beyond 2^53", "Diamond", "Platinum", "Gold", "Silver", "Bronze"}
     assert seen >= {"upheld flagged", "upheld verified", "cleared flagged", "cleared verified", "attempt 4 counts"}
     assert "leads by a review" in seen
+    assert seen >= {"withheld", "withheld and counted", "upheld withheld", "cleared withheld", "cleared and released"}
+    assert seen >= {"a release takes from a board", "a release adds a flag"}
     assert "False ai" not in seen

@@ -1,13 +1,24 @@
--- Grain: one row per verdict whose flagged or suspected uploads are not all in flagged_games, once, or are called counted
+-- Grain: one row per verdict whose flagged, withheld or suspected uploads are not all in flagged_games, once, or are called counted
 -- otherwise than they count.
-WITH in_files AS (
+WITH told AS (
+    SELECT
+        uploads.game_id,
+        uploads.source_file,
+        uploads.source_line,
+        CASE WHEN released_rows.filename IS NULL THEN uploads.verdict ELSE 'flagged' END AS verdict
+    FROM uploads
+    LEFT JOIN released_rows
+        ON released_rows.filename = uploads.filename
+        AND released_rows.file_row_number = uploads.file_row_number
+    WHERE uploads.verdict IN ('flagged', 'withheld')
+        OR (uploads.verdict = 'verified' AND len(uploads.suspicions) > 0)
+),
+in_files AS (
     SELECT
         verdict,
         count(*) AS uploads,
         sum(hash(game_id, source_file, source_line)) AS places
-    FROM uploads
-    WHERE verdict = 'flagged'
-        OR (verdict = 'verified' AND len(suspicions) > 0)
+    FROM told
     GROUP BY verdict
 ),
 counting AS (

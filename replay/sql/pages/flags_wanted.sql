@@ -1,4 +1,4 @@
--- Grain: one row an upload that something speaks against (flagged, or verified with suspicions) and that fits the wishes for its
+-- Grain: one row an upload that something speaks against (flagged, withheld, or verified with suspicions) and that fits the wishes for its
 -- day, game, player, nation and id; NULL wishes nothing.  The other wishes are told apart, so that each can be counted without.
 -- Reads review_states: one row an upload that somebody decided about.  Only what is needed to sort, count and find: a page of rows
 -- takes the rest from the mart.
@@ -17,7 +17,7 @@ WITH stated AS (
         flagged_games.score,
         flagged_games.reason_codes,
         flagged_games.suspicions,
-        CASE WHEN flagged_games.verdict = 'flagged' THEN 'flagged' ELSE 'suspected' END AS kind,
+        CASE WHEN flagged_games.verdict = 'verified' THEN 'suspected' ELSE flagged_games.verdict END AS kind,
         coalesce(review_states.state, 'open') AS state,
         -- Two claims of 64 bits can lie further apart than 64 bits tell.
         CAST(flagged_games.score AS HUGEINT) - flagged_games.replayed_score AS difference

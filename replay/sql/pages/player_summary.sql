@@ -3,6 +3,7 @@ SELECT
     count(*) AS uploads,
     count(*) FILTER (verdict = 'verified') AS verified,
     count(*) FILTER (verdict = 'flagged') AS flagged,
+    count(*) FILTER (verdict = 'withheld') AS withheld,
     count(*) FILTER (verdict = 'copy') AS copies,
     min(day) AS first_day,
     max(day) AS last_day,

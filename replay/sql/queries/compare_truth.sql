@@ -12,13 +12,16 @@ WITH truth AS (
 verdicts AS (
     SELECT
         regexp_extract(filename, 'day=([0-9-]+)', 1) AS day, source_file AS file, source_line AS line,
-        verdict || ' ' || list_sort(reason_codes)::VARCHAR || ' ' || list_sort(suspicions)::VARCHAR || ' ' || counted::VARCHAR AS found
+        -- A flag that is held back was found none the less: what the truth says of the upload is the same.
+        CASE verdict WHEN 'withheld' THEN 'flagged' ELSE verdict END || ' ' || list_sort(reason_codes)::VARCHAR || ' '
+            || list_sort(suspicions)::VARCHAR || ' ' || counted::VARCHAR AS found,
+        verdict = 'withheld' AS is_held
     FROM read_parquet($verdicts, filename = true, hive_partitioning = false)
 ),
 quarantine AS (
     SELECT
         regexp_extract(filename, 'day=([0-9-]+)', 1) AS day, source_file AS file, source_line AS line,
-        'quarantined [] [] false' AS found
+        'quarantined [] [] false' AS found, false AS is_held
     FROM read_parquet($quarantine, filename = true, hive_partitioning = false)
 ),
 rows_found AS (
@@ -34,7 +37,8 @@ SELECT
         AS place,
     truth.expected,
     rows_found.found,
-    coalesce(truth.expected = rows_found.found, false) AS is_right
+    coalesce(truth.expected = rows_found.found, false) AS is_right,
+    coalesce(rows_found.is_held, false) AS is_held
 FROM truth
 FULL JOIN rows_found ON rows_found.day = truth.day AND rows_found.file = truth.file AND rows_found.line = truth.line
 ORDER BY game, kind, place, truth.game_id;

@@ -1,12 +1,12 @@
 -- Grain: one row per published verdict row that is still one when its game is counted by other rules, in the published order.
 -- Reads `published` (verdict rows with file_row_number) and `rescored` (one row a game that is taken: what the replay gave).
 -- Nobody claimed anything under those rules, so what they give stands for a claim that came out.  A game that stood and that they
--- do not allow is flagged; one that was flagged stays so, for what it claimed under the rules that it named, and a score that did
+-- do not allow is flagged; one that was flagged or held back stays so, for what it claimed under the rules that it named, and a score that did
 -- not come out stays too: it counts only where a person let it, whatever the rules.
 WITH joined AS (
     SELECT
         published.*,
-        published.verdict IN ('verified', 'flagged') AND coalesce(rescored.ended, false) AS is_rescored,
+        published.verdict IN ('verified', 'flagged', 'withheld') AND coalesce(rescored.ended, false) AS is_rescored,
         published.verdict = 'verified' AND rescored.fault IS NOT NULL AS is_illegal,
         rescored.score AS new_score,
         rescored.moves AS new_moves,

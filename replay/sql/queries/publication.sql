@@ -9,5 +9,7 @@ SELECT
     ai_in_percentile,
     reviews_through,
     games_upheld,
-    games_cleared
+    games_cleared,
+    releases_through,
+    games_released
 FROM publication;

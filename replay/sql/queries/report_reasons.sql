@@ -6,10 +6,10 @@ before AS (
     SELECT * FROM read_parquet($before, hive_partitioning = false, union_by_name = true) WHERE verdict <> 'copy'
 ),
 today_reasons AS (
-    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM today GROUP BY name
+    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM today WHERE verdict = 'flagged' GROUP BY name
 ),
 before_reasons AS (
-    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM before GROUP BY name
+    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM before WHERE verdict = 'flagged' GROUP BY name
 )
 SELECT
     coalesce(today_reasons.name, before_reasons.name) AS name,

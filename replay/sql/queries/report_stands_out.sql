@@ -10,10 +10,10 @@ all_before AS (
     SELECT count(*) AS games, count(*) FILTER (verdict = 'flagged') AS flagged FROM before
 ),
 reasons_today AS (
-    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM today GROUP BY name
+    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM today WHERE verdict = 'flagged' GROUP BY name
 ),
 reasons_before AS (
-    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM before GROUP BY name
+    SELECT unnest(reason_codes) AS name, count(*) AS flagged FROM before WHERE verdict = 'flagged' GROUP BY name
 ),
 clients_today AS (
     SELECT platform, app_version, count(*) AS games, count(*) FILTER (verdict = 'flagged') AS flagged

@@ -92,6 +92,8 @@ def test_a_good_night_is_said_first(lake: Path):
 
 @pytest.mark.usefixtures("today")
 def test_what_stands_out_is_said_first(tmp_path: Path):
+    """In a night that holds nothing back: with the usual limits these flags of one app version would be."""
+    from replay.flag_rates import Limits
     from replay.report import write_report
 
     other = tmp_path / "lake"
@@ -99,7 +101,7 @@ def test_what_stands_out_is_said_first(tmp_path: Path):
     for day, forged in ((ONE, 1), (TWO, 1), (THREE, 30)):
         honest = [upload(f"{day}-{n}", f"p-{n}", day, seed=2) for n in range(40)]
         land(other, day, "a.ndjson", [*honest, *(upload(f"{day}-f{n}", f"f-{n}", day, score=7) for n in range(forged))])
-        night(other, day, challenges=challenges)
+        night(other, day, challenges=challenges, withhold=Limits(alpha_per_million=0))
         write_report(Lake(other), day)
     words = first_words(client(other).get("/"))
     assert words.startswith("! look The night of 2026-10-31 is published: 70 records, 30 flagged (428.6 per 1,000). Far above the usual:")
