@@ -270,11 +270,7 @@ def _refuse_growing_files(lake: Lake, day: date, pulled: Pulled) -> None:
 
 
 def _refuse_all_flagged(lake: Lake, day: date, games: int) -> None:
-    """Boards that were good are not replaced by empty ones because our rules are broken now, or a client's games are.
-
-    A day that nobody has seen yet may well hold flagged games only, when few were played: nothing can be planted among them,
-    which its report says, but each was replayed by both engines.
-    """
+    """Boards that were good never give way to empty ones; a day that was never published may hold flagged games only."""
     before = read_run(lake, day)["verdicts"]["verified"] if lake.run_file(day).exists() else 0
     if before:
         raise NothingVerified(
