@@ -22,7 +22,7 @@ HTML = {"accept": "text/html"}
 QUERIES = {
     "/": "", "": "", "/night": f"day={DAY}", "/flags": "", "/flags.csv": "", "/game": "id=game-forged", "/game.json": "id=game-forged", "/player": "id=anna-7",
     "/boards": "game=blocks", "/quarantine": f"day={DAY}", "/reviews": "", "/bulk": "action=uphold&kind=flagged", "/restate": "",
-    "/chart.svg": "name=flags", "/static/{name}": "", "/decide": "", "/undo": "",
+    "/chart.svg": "name=flags", "/static/{name}": "", "/decide": "", "/undo": "", "/release": "", "/withhold": "",
 }  # fmt: skip
 TOKEN = "a" * 43
 
