@@ -16,11 +16,12 @@ dashboard: $(STAMP)  ## the ops pages over the demo's lake, which is made when t
 	test "$(LAKE)" != demo-lake || test -e demo-lake/warehouse/CURRENT || $(BIN)/replay demo --fresh
 	$(BIN)/replay dashboard --lake "$(LAKE)"
 
-# One more than there are cores: many tests wait for processes of their own.
+# One more than there are cores: many tests wait for processes of their own.  In the order of folders: browsers and Airflow, where a
+# file takes a minute or two, come first, so that no worker is left alone with one at the end.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 test: $(STAMP)  ## all tests; those that need Airflow, a browser or a server that is not installed say so and are skipped
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: lint types layers test  ## what must be clean before a change lands
 
