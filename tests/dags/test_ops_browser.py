@@ -102,7 +102,8 @@ def test_from_airflows_navigation_to_a_decision_and_back(browser, server, lake):
     assert ada.total(lake.player) == f"{lake.claimed_score:,}"
     ada.picture("2-player-before")
     ada.open_game(lake.flagged)
-    assert "game?id=" in ada.page.url, "the address of Airflow's page leads back to the game"
+    # The address of Airflow's page leads back to the game; it follows the frame a little later.
+    ada.page.wait_for_function("location.href.includes('game?id=')")
 
     title, slider = ada.frame.locator("#title"), ada.frame.locator("#slider")
     ada.frame.locator("#to-first").click()
