@@ -73,7 +73,7 @@ def order_of(seed: int) -> Iterator[date]:
     return iter(days)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_e2_a_month_in_any_order_is_the_month_one_by_one(logs, one_by_one, tmp_path, seed):
     """E2: verdicts, quarantine, run.json and warehouse are equal whatever came first, was run twice, came late or was sent again."""
     lake = tmp_path / "lake"
