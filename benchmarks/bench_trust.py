@@ -22,7 +22,8 @@ FIRST = date(2026, 10, 5)
 DAYS = 10
 # All three games are played alike: half of the lines are the block puzzle's, which is the main one.
 OTHERS = {"tetromino": 0.5, "tetcolor": 0.5}
-FORGED = 0.1
+# A quarter is forged: each forgery has honest games around it, and no app looks broken on a lake's first night.
+FORGED = 0.25
 
 
 @dataclass
