@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -110,6 +111,10 @@ def test_settings_make_the_source(monkeypatch):
     [("landing/{day}", "fsspec", "sources"), ("https://host/{day}/", "aiohttp", "sources"), ("s3://b/{day}/", "s3fs", "s3")],
 )
 def test_a_package_that_is_not_installed_is_named_with_its_extra(url, missing, extra, lake, monkeypatch):
+    # Another test may have used it: fsspec keeps what it has loaded once.
+    loaded = importlib.import_module("fsspec.registry")._registry
+    for protocol in ("http", "https", "s3", "s3a"):
+        monkeypatch.delitem(loaded, protocol, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError, match=rf"pip install 'nightly-replay\[{extra}\]'") as error:
         bring(url, lake)
