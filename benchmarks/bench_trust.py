@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks.month import nights
 from replay.truth import Comparison, compare_with_truth
 from replay.verdict import VERDICTS
 
@@ -61,7 +61,7 @@ def run(folder: Path, lines: int, forged_share: float, seed: int) -> Found:
     shutil.rmtree(lake.parent, ignore_errors=True)
     _land(lake, lines, forged_share, seed)
     found = Found()
-    for night in nights(lake):
+    for night in nights(lake, FIRST, DAYS):
         found.add(night)
     from replay.lake import Lake
 
@@ -81,13 +81,3 @@ def _land(lake: Path, lines: int, forged_share: float, seed: int) -> None:
         lake, [FIRST + timedelta(days=number) for number in range(DAYS)], round(lines / DAYS / (1 + sum(OTHERS.values()))),
         challenges=load_challenges(None, rulebook), rulebook=rulebook, rng_seed=seed, forged_share=forged_share, others=OTHERS,
     )  # fmt: skip
-
-
-def nights(lake: Path) -> Iterator[dict[str, Any]]:
-    """Every night, one after the other: run.json of each."""
-    from replay.lake import Lake
-    from replay.late import run_nights
-    from replay.night import NightSettings
-
-    for number in range(DAYS):
-        yield run_nights(Lake(lake), FIRST + timedelta(days=number), NightSettings(), 3).run

@@ -31,7 +31,7 @@ def month(folder: Path, uploads: int) -> Path:
     _land(home / "lake", uploads)
     took["simulate"] = time.monotonic() - began
     began = time.monotonic()
-    counts = list(nights(home / "lake"))
+    counts = list(nights(home / "lake", FIRST, DAYS))
     took["nights"] = time.monotonic() - began
     took |= {"records": sum(run["records"] for run in counts), "flagged": sum(run["verdicts"]["flagged"] for run in counts)}
     (home / "took.json").write_text(json.dumps(took) + "\n", "utf-8")
@@ -55,16 +55,16 @@ def _land(lake: Path, uploads: int) -> None:
         )  # fmt: skip
 
 
-def nights(lake: Path) -> Iterator[dict[str, Any]]:
-    """Every night of the month, one after the other, each with its report: run.json of each."""
+def nights(lake: Path, first: date, days: int) -> Iterator[dict[str, Any]]:
+    """Every night from ``first`` on, one after the other, each with its report: run.json of each."""
     from replay.lake import Lake
     from replay.late import run_nights
     from replay.night import NightSettings
     from replay.report import write_report
     from replay.timings import Timings
 
-    for number in range(DAYS):
-        day, timings = FIRST + timedelta(days=number), Timings()
+    for number in range(days):
+        day, timings = first + timedelta(days=number), Timings()
         found = run_nights(Lake(lake), day, NightSettings(), 3, timings=timings)
         write_report(Lake(lake), day, timings=timings)
         yield found.run

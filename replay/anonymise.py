@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replay.lake import Lake, Publication
-from replay.night import NightSettings, decisions_of, read_run
+from replay.night import NightSettings, read_run
 from replay.parquet import text_column
 from replay.publish import read_verdicts, run_text, sha256_of, write_table
 from replay.reviews.model import subject_of
+from replay.reviews.store import open_reviews, reviews_of
 from replay.verify import VERDICT_SCHEMA, attempt_keys
 
 
@@ -44,7 +45,7 @@ def replace_old_ids(lake: Lake, settings: NightSettings) -> list[date]:
         verdicts = lake.verdict_file(day)
         if _holds_any(verdicts, anonymised):
             if decided is None:
-                decided = {decision.game_id for decision in decisions_of(lake)}
+                decided = {decision.game_id for decision in reviews_of(lake).decisions}
             rows = read_verdicts(verdicts)
             renamed |= _renamed_subjects(rows, anonymised, decided)
             staged = publication.stage(verdicts)
@@ -72,8 +73,6 @@ def _renamed_subjects(rows: pa.Table, anonymised: dict[str, str], decided: set[s
 def _rename(lake: Lake, subjects: dict[str, str]) -> None:
     if not subjects:
         return
-    from replay.reviews.store import open_reviews
-
     with open_reviews(lake) as store:
         store.rename(subjects.items())
 

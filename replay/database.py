@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,18 @@ def rows_of(result: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """
     columns = [column[0] for column in result.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+
+
+def make_temp_table(
+    con: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
+) -> None:
+    """Make a temporary table of a few rows; ``columns`` gives the SQL type of each, and none of them may be empty."""
+    con.execute(f"CREATE TEMP TABLE {name} (" + ", ".join(f"{column} {kind} NOT NULL" for column, kind in columns.items()) + ")")
+    # One list a column: DuckDB takes rows one by one only slowly.
+    values = {column: [row[place] for row in rows] for place, column in enumerate(columns)}
+    con.execute(
+        f"INSERT INTO {name} SELECT " + ", ".join(f"unnest(${column}::{kind}[])" for column, kind in columns.items()), values
+    )
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
-from replay.database import rows_of
+from replay.database import make_temp_table, rows_of
 from replay.reviews.model import Decision, counts, facts_of, review_of, standing_decision, subject_of
 from replay.reviews.releases import Release, standing_releases
 from replay.standings_queries import read_sql
@@ -94,19 +94,8 @@ def attach_releases(con: duckdb.DuckDBPyConnection, releases: Sequence[Release])
     """Make the temporary tables ``released`` (the groups) and ``released_rows`` (the withheld verdict rows of theirs)."""
     groups = sorted(standing_releases(releases))
     con.execute("SET VARIABLE releases_through = $id::BIGINT", {"id": max((release.id for release in releases), default=0)})
-    con.execute(
-        "CREATE TEMP TABLE released (day DATE NOT NULL, game VARCHAR NOT NULL, platform VARCHAR NOT NULL,"
-        " app_version VARCHAR NOT NULL, rules VARCHAR NOT NULL)"
-    )
-    con.execute(
-        "INSERT INTO released SELECT unnest($days::DATE[]), unnest($games::VARCHAR[]), unnest($platforms::VARCHAR[]),"
-        " unnest($app_versions::VARCHAR[]), unnest($rules::VARCHAR[])",
-        {
-            "days": [group.day for group in groups], "games": [group.game for group in groups],
-            "platforms": [group.platform for group in groups], "app_versions": [group.app_version for group in groups],
-            "rules": [group.rules for group in groups],
-        },
-    )  # fmt: skip
+    columns = {"day": "DATE", "game": "VARCHAR", "platform": "VARCHAR", "app_version": "VARCHAR", "rules": "VARCHAR"}
+    make_temp_table(con, "released", columns, [astuple(group) for group in groups])
     con.execute(read_sql("released_rows"))
 
 
@@ -118,28 +107,14 @@ def attach_decisions(
     attach_releases(con, releases)
     standing = effective(decisions)
     con.execute("SET VARIABLE reviews_through = $id::BIGINT", {"id": max((d.id for d in decisions), default=0)})
-    con.execute("CREATE TEMP TABLE decided (subject VARCHAR NOT NULL, action VARCHAR NOT NULL, game_id VARCHAR NOT NULL)")
-    con.execute(
-        "INSERT INTO decided SELECT unnest($subjects::VARCHAR[]), unnest($actions::VARCHAR[]), unnest($game_ids::VARCHAR[])",
-        {
-            "subjects": list(standing),
-            "actions": [decision.action for decision in standing.values()],
-            "game_ids": [decision.game_id for decision in standing.values()],
-        },
-    )
+    make_temp_table(
+        con, "decided", {"subject": "VARCHAR", "action": "VARCHAR", "game_id": "VARCHAR"},
+        [(subject, decision.action, decision.game_id) for subject, decision in standing.items()],
+    )  # fmt: skip
     con.execute(read_sql("candidate_rows"))
     found = judge(rows_of(con.execute("FROM candidate_rows")), decisions) if standing else []
-    con.execute(
-        "CREATE TEMP TABLE judgements (filename VARCHAR, file_row_number BIGINT, state VARCHAR NOT NULL, counts BOOLEAN NOT NULL)"
-    )
-    con.execute(
-        "INSERT INTO judgements SELECT unnest($files::VARCHAR[]), unnest($rows::BIGINT[]), unnest($states::VARCHAR[]),"
-        " unnest($counts::BOOLEAN[])",
-        {
-            "files": [judgement.filename for judgement in found],
-            "rows": [judgement.file_row_number for judgement in found],
-            "states": [judgement.state for judgement in found],
-            "counts": [judgement.counts for judgement in found],
-        },
-    )
+    make_temp_table(
+        con, "judgements", {"filename": "VARCHAR", "file_row_number": "BIGINT", "state": "VARCHAR", "counts": "BOOLEAN"},
+        [astuple(judgement) for judgement in found],
+    )  # fmt: skip
     con.execute(read_sql("judged_rows"))

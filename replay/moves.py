@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from replay.database import connect, quoted, rows_of
 from replay.errors import InputError, NightRunning, ReplayError, first_line
 from replay.lake import Lake
-from replay.night import NightSettings, decisions_of, releases_of, standings_settings
+from replay.night import NightSettings, standings_settings
 from replay.reviews.model import Decision
+from replay.reviews.store import reviews_of
 from replay.standings import build_warehouse
 from replay.standings_queries import read_sql
 
 if TYPE_CHECKING:
+    from replay.reviews.drafts import Draft
     from replay.reviews.releases import Release
-    from replay.reviews.store import Draft
 
 # How often a preview begins again because a night published in between.
 _TRIES = 3
@@ -124,13 +125,13 @@ def _would_move(
 ) -> Moves:
     current = lake.current_warehouse()
     days = lake.published_days()
-    known = decisions_of(lake)
-    decisions = [*known, *_decisions(hypothetical, max((decision.id for decision in known), default=0))]
+    known = reviews_of(lake)
+    decisions = [*known.decisions, *_decisions(hypothetical, max((decision.id for decision in known.decisions), default=0))]
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder) / "preview.duckdb"
         build_warehouse(
             built, [str(lake.verdict_file(day)) for day in days], days=days, decisions=decisions,
-            releases=[*releases_of(lake), *releases], players_csv=settings.players_file, tiers_csv=settings.tiers_file,
+            releases=[*known.releases, *releases], players_csv=settings.players_file, tiers_csv=settings.tiers_file,
             settings=standings_settings(settings, days), memory_limit=settings.memory_limit, threads=settings.threads,
         )  # fmt: skip
         return compare(

@@ -19,6 +19,7 @@ from replay.errors import DayWouldBeEmptied, InputError, NothingReceived, Nothin
 from replay.failures import forget_failure
 from replay.flag_rates import Limits
 from replay.lake import Lake, Publication, recover
+from replay.reviews.store import reviews_of
 from replay.rulebook import Rulebook, load_rulebook
 from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
 from replay.sources import Brought, Left, Source
@@ -29,8 +30,6 @@ from replay.verify import Verifier
 
 if TYPE_CHECKING:
     from replay.moves import Moves
-    from replay.reviews.model import Decision
-    from replay.reviews.releases import Release
 
 Report = Callable[[str, int, int], None]
 # Verified games that are replayed by both engines: about one percent of what a night of a million games takes.
@@ -197,7 +196,7 @@ def run_night(
         recover(lake)
         lake.refresh("verdicts", "runs")
         # Standings cannot be made without them: better told now than after all is verified.
-        decisions_of(lake)
+        reviews_of(lake)
         with timings.step("pull"):
             pulled = pull(lake, day, brought)
         refuse_without_files(lake, day, pulled, allow_empty)
@@ -294,25 +293,6 @@ def _refuse_to_empty(lake: Lake, day: date, pulled: Pulled) -> None:
         )
 
 
-def decisions_of(lake: Lake) -> list[Decision]:
-    """All that people decided about the lake's games, oldest first.
-
-    Raises InputError when that cannot be read: standings without it would count what nobody wants to count.
-    """
-    from replay.reviews.store import open_reviews
-
-    with open_reviews(lake) as store:
-        return store.decisions()
-
-
-def releases_of(lake: Lake) -> list[Release]:
-    """All that people released of what the lake's nights withheld, oldest first.  Raises InputError as ``decisions_of`` does."""
-    from replay.reviews.store import open_reviews
-
-    with open_reviews(lake) as store:
-        return store.releases()
-
-
 def standings_settings(settings: NightSettings, days: list[date]) -> StandingsSettings:
     """What standings over these published days (oldest first) are built with."""
     return StandingsSettings(ai_in_percentile=settings.ai_in_percentile, as_of=days[-1] if days else None)
@@ -329,7 +309,7 @@ def stage_standings(
     cannot be read.
     """
     days = publication.verdict_days()
-    decisions, releases = decisions_of(lake), releases_of(lake)
+    decisions, releases = reviews_of(lake)
     name = _warehouse_name(publication, lake, days, settings, effect_digest(decisions, releases))
     target = lake.warehouse / name
     rows: dict[str, int] | None = None
@@ -398,7 +378,7 @@ def open_published(lake: Lake, *kinds: str) -> None:
     lake.refresh("verdicts", "runs", *kinds)
     if not lake.published_days():
         raise InputError(f"{lake.name}: no day was published here, run `replay nightly` first")
-    decisions_of(lake)
+    reviews_of(lake)
 
 
 def rebuild_standings(lake: Lake, settings: NightSettings) -> dict[str, int]:

@@ -29,8 +29,9 @@ from replay.database import connect, quoted, rows_of
 from replay.errors import InputError, NightError, NightRunning, ReferenceDataError, UsageError, first_line
 from replay.lake import Lake, Publication
 from replay.moves import Moves, compare
-from replay.night import NightSettings, Pulled, Report, decisions_of, read_run, releases_of, standings_settings, verify_day
+from replay.night import NightSettings, Pulled, Report, read_run, standings_settings, verify_day
 from replay.preview_rules import NewRules, read_new_rules, rules_folder
+from replay.reviews.store import reviews_of
 from replay.rulebook import Rulebook
 from replay.standings import build_warehouse
 from replay.standings_queries import read_sql
@@ -164,7 +165,8 @@ def judged(lake: Lake, settings: NightSettings, question: Question, report: Repo
         lake.refresh("verdicts", "runs", "quarantine")
         state = _state(lake)
         runs = _runs(lake, question)
-        sides = Sides(Path(name), runs, decisions_of(lake), releases=releases_of(lake))
+        known = reviews_of(lake)
+        sides = Sides(Path(name), runs, known.decisions, releases=known.releases)
         _link_published(lake, sides, settings)
         _refuse_nothing(sides, settings, question)
         if question.as_version is None:

@@ -227,13 +227,14 @@ def publish(lake: str, day: str, allow_empty: bool = False) -> dict[str, Any]:
     from replay.failures import forget_failure
     from replay.lake import Publication, recover
     from replay.publish import stage_day
+    from replay.reviews.store import reviews_of
 
     began = monotonic()
     with _night(lake, day, "publish") as (where, when, settings), where.lock():
         recover(where)
         where.refresh("verdicts", "runs")
         # Standings, which come next, cannot be made without them.
-        night.decisions_of(where)
+        reviews_of(where)
         where.fetch_work(night.staging_of(where, when))
         pulled, versions = _pulled(where, when)
         results = _results(where, when, settings)

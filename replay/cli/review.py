@@ -16,8 +16,9 @@ from replay.words import visible
 
 if TYPE_CHECKING:
     from replay.lake import Lake
+    from replay.reviews.drafts import Draft
     from replay.reviews.model import Decision
-    from replay.reviews.store import Draft, ReviewStore
+    from replay.reviews.store import ReviewStore
 
 
 def register(app: typer.Typer) -> None:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from replay.flags import FlagFilter
     from replay.lake import Lake
     from replay.moves import Moves
+    from replay.reviews.drafts import Draft
     from replay.reviews.model import Decision
-    from replay.reviews.store import Draft, ReviewStore
+    from replay.reviews.store import ReviewStore
 
 _SHOWN_MOVES = 10
 _SHOWN_GAMES = 8
@@ -45,7 +46,7 @@ def decide_many(where: Lake, store: ReviewStore, action: str, wishes: Mapping[st
     """
     from replay.flags import parse_filter
     from replay.moves import what_would_move
-    from replay.reviews.store import LONGEST_REASON, LONGEST_REVIEWER, checked_words
+    from replay.reviews.drafts import LONGEST_REASON, LONGEST_REVIEWER, checked_words
 
     checked_words("reason", call.reason, LONGEST_REASON)
     checked_words("reviewer", call.reviewer, LONGEST_REVIEWER)

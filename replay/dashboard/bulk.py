@@ -35,7 +35,8 @@ from replay.reviews.model import Decision, why_not_counted
 if TYPE_CHECKING:
     from replay.lake import Lake
     from replay.moves import Moves
-    from replay.reviews.store import Draft, ReviewStore
+    from replay.reviews.drafts import Draft
+    from replay.reviews.store import ReviewStore
 
 router = APIRouter()
 SHOWN = 20
@@ -116,7 +117,7 @@ def _page(
 
 def select(request: Request, lake: Lake, store: ReviewStore, wanted: FlagFilter, action: str) -> Selection:
     """The games of a filter, as they are decided and published now."""
-    from replay.reviews.store import Draft
+    from replay.reviews.drafts import Draft
 
     decisions = store.decisions()
     warehouse = views.warehouse(request, lake)

@@ -17,9 +17,9 @@ from replay.dashboard import views
 from replay.dashboard.access import Person
 from replay.dashboard.forms import cookie_path
 from replay.errors import UsageError
+from replay.reviews.drafts import LONGEST_REASON, LONGEST_REVIEWER, checked_words
 from replay.reviews.games import facts_of_row
 from replay.reviews.model import Decision, Review, review_of, undone_ids, why_not_counted
-from replay.reviews.store import LONGEST_REASON, LONGEST_REVIEWER, checked_words
 
 if TYPE_CHECKING:
     from replay.lake import Lake

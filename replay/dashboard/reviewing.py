@@ -143,8 +143,8 @@ def _as_sent(text: str) -> str:
 
 def _record(store: ReviewStore, form: Form) -> Decision:
     """Append the decision.  A form that is sent twice (a double click) finds what it recorded the first time."""
+    from replay.reviews.drafts import Draft, refuse_outdated
     from replay.reviews.games import draft, undo_draft
-    from replay.reviews.store import Draft, refuse_outdated
 
     assert form.row is not None
     decisions = store.decisions({form.row["subject"]})

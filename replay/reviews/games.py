@@ -10,8 +10,8 @@ from typing import Any
 from replay.errors import UsageError
 from replay.lake import Lake
 from replay.lookup import find_rows
+from replay.reviews.drafts import Draft, refuse_to_undo
 from replay.reviews.model import ACTIONS, Decision, facts_of, subject_of
-from replay.reviews.store import Draft, refuse_to_undo
 from replay.words import visible
 
 Row = dict[str, Any]

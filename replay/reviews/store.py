@@ -8,29 +8,24 @@ not wait for their turn.  SQLAlchemy is imported when there is a database to ope
 from __future__ import annotations
 
 import sqlite3
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from replay.errors import DecidedMeanwhile, InputError, UsageError, first_line
+from replay.errors import InputError, UsageError, first_line
 from replay.lake import Lake
 from replay.reviews.aliases import Aliases
-from replay.reviews.model import ACTIONS, Decision, subject_of, undone_ids
+from replay.reviews.drafts import LONGEST_REASON, LONGEST_REVIEWER, Draft, checked_words, merged, refuse_outdated, refuse_to_undo
+from replay.reviews.model import ACTIONS, Decision
 from replay.reviews.releases import Group, Release, append_release, append_undo, read_releases
-from replay.reviews.words import DONE, time_words
-from replay.words import visible
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
     from sqlalchemy.engine import URL
 
-LONGEST_REASON = 2_000
-LONGEST_REVIEWER = 200
 FILE = "reviews.sqlite"
 # SQL takes a limited number of values in one statement.
 _MANY = 500
@@ -38,25 +33,11 @@ _TRIES = 5
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A decision that somebody is about to take.
+class Reviews(NamedTuple):
+    """All that people decided and released, each oldest first, read at one moment."""
 
-    ``row`` is the verdict row it is about (with ``day``), or another mapping with ``game``, ``challenge``, ``game_id``, ``day``
-    and ``subject``.  ``seen`` is the id of the newest decision, of any action, on the subject that the person saw (0: none).
-    """
-
-    action: str
-    row: Mapping[str, Any]
-    facts: tuple[str, ...]
-    seen: int
-    undoes: int | None = None
-
-    @property
-    def subject(self) -> str:
-        """The key of the upload that it is about."""
-        found = self.row.get("subject")
-        return str(found) if found else subject_of(self.row)
+    decisions: list[Decision]
+    releases: list[Release]
 
 
 def open_reviews(lake: Lake, url: str | None = None) -> ReviewStore:
@@ -77,6 +58,15 @@ def open_reviews(lake: Lake, url: str | None = None) -> ReviewStore:
     from sqlalchemy.engine import URL
 
     return ReviewStore(lake, URL.create("sqlite", database=str(lake.root / FILE)))
+
+
+def reviews_of(lake: Lake) -> Reviews:
+    """All that people decided and released about a lake's games.
+
+    Raises InputError when that cannot be read: standings without it would count what nobody wants to count.
+    """
+    with open_reviews(lake) as store:
+        return store.everything()
 
 
 def _parse(text: str) -> URL:
@@ -139,7 +129,7 @@ class ReviewStore:
         """
         from sqlalchemy import select
 
-        from replay.reviews.tables import DECISIONS, damage_of
+        from replay.reviews.tables import DECISIONS
 
         if subjects is not None and not subjects:
             return []
@@ -147,9 +137,7 @@ class ReviewStore:
             if con is None:
                 return []
             if subjects is None and game_id is None and limit is None:
-                damage = damage_of(con)
-                if damage is not None:
-                    raise InputError(f"{self.name}: the decisions are damaged ({damage}), restore the file from a copy")
+                self._refuse_damage(con)
             aliases = self._aliases(con, subjects)
             query = select(DECISIONS)
             if game_id is not None:
@@ -159,6 +147,27 @@ class ReviewStore:
                 rows = con.execute(query.limit(limit).offset(offset or None)).all()
                 return [self._decision(row, aliases) for row in rows]
             return self._of_subjects(con, query, subjects, aliases, newest_first)[offset:][:limit]
+
+    def everything(self) -> Reviews:
+        """All decisions and all releases, as they stand at one moment.  Raises InputError."""
+        from sqlalchemy import select
+
+        from replay.reviews.tables import DECISIONS
+
+        with self._reading() as con:
+            if con is None:
+                return Reviews([], [])
+            self._refuse_damage(con)
+            aliases = self._aliases(con, None)
+            rows = con.execute(select(DECISIONS).order_by(DECISIONS.c.id))
+            return Reviews([self._decision(row, aliases) for row in rows], read_releases(con))
+
+    def _refuse_damage(self, con: Connection) -> None:
+        from replay.reviews.tables import damage_of
+
+        damage = damage_of(con)
+        if damage is not None:
+            raise InputError(f"{self.name}: the decisions are damaged ({damage}), restore the file from a copy")
 
     def _of_subjects(
         self, con: Connection, query: Any, subjects: Collection[str], aliases: Aliases, newest_first: bool
@@ -228,7 +237,7 @@ class ReviewStore:
         from replay.reviews.tables import DECISIONS, row_of
 
         aliases = self._aliases(con, [draft.subject for draft in items])
-        drafts = _merged(items, aliases)
+        drafts = merged(items, aliases)
         before: dict[str, list[Decision]] = {subject: [] for subject in drafts}
         for decision in self._of_subjects(con, select(DECISIONS), drafts, aliases, False):
             before[decision.subject].append(decision)
@@ -422,61 +431,7 @@ def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
         yield values[start : start + _MANY]
 
 
-def _merged(items: Sequence[Draft], aliases: Aliases) -> dict[str, Draft]:
-    """Drafts by the subject's name of today.  The same upload may lie in two files: that is one decision."""
-    found: dict[str, Draft] = {}
-    for draft in items:
-        subject = aliases.today(draft.subject)
-        first = found.setdefault(subject, draft)
-        if (first.action, first.undoes) != (draft.action, draft.undoes):
-            raise UsageError(f"game {str(draft.row['game_id'])!a}: two different decisions on the same upload, take one of them")
-        if first is not draft:
-            facts = tuple(sorted({*first.facts, *draft.facts}))
-            found[subject] = replace(first, facts=facts, seen=min(first.seen, draft.seen))
-    return found
-
-
-def refuse_outdated(draft: Draft, before: Sequence[Decision]) -> None:
-    """Raises DecidedMeanwhile when one of the decisions on the subject (``before``) came after what the person saw."""
-    newest = max(before, key=lambda decision: decision.id, default=None)
-    if newest is not None and newest.id > draft.seen:
-        raise DecidedMeanwhile(
-            f"game {str(draft.row['game_id'])!a}: {visible(newest.reviewer)} {DONE[newest.action]} at {time_words(newest.at)}"
-            f" (decision {newest.id}: {visible(newest.reason)}), after you had looked; look at it again before you decide"
-        )
-
-
-def refuse_to_undo(draft: Draft, before: Sequence[Decision]) -> None:
-    """Raises UsageError for an undo of what is no decision on the subject, or was undone already."""
-    if draft.undoes is None:
-        return
-    game = f"game {str(draft.row['game_id'])!a}"
-    if all(decision.id != draft.undoes for decision in before):
-        raise UsageError(f"{game}: decision {draft.undoes} is none on this upload, look at its decisions with `replay review`")
-    if draft.undoes in undone_ids(before):
-        by = max((d for d in before if d.undoes == draft.undoes), key=lambda d: d.id)
-        raise UsageError(
-            f"{game}: decision {draft.undoes} was undone already, by {visible(by.reviewer)} at {time_words(by.at)}; undo decision"
-            f" {by.id} to have it back"
-        )
-
-
 def _checked(reviewer: str, reason: str, at: datetime | None) -> tuple[str, str, datetime]:
     """Who decides, why, and when (now unless it is given) in UTC.  Raises UsageError for words that cannot be kept."""
     reviewer = checked_words("reviewer", reviewer, LONGEST_REVIEWER)
     return reviewer, checked_words("reason", reason, LONGEST_REASON), (at or _now()).astimezone(UTC)
-
-
-def checked_words(name: str, text: str, longest: int) -> str:
-    """What a person wrote, without blanks around it.  Raises UsageError when nothing is left, when it is too long or no text."""
-    text = text.replace("\r\n", "\n").strip()
-    if not text:
-        raise UsageError(f"{name} is empty, say {'who decides' if name == 'reviewer' else 'why'}")
-    if len(text) > longest:
-        raise UsageError(f"{name} has {len(text):,} characters, at most {longest:,} are kept, write it shorter")
-    allowed = "" if name == "reviewer" else "\n\t"
-    wrong = next((char for char in text if unicodedata.category(char) in ("Cc", "Cs") and char not in allowed), None)
-    if wrong is not None:
-        raise UsageError(f"{name} {visible(text.encode('ascii', 'backslashreplace').decode())} holds a character that is no text"
-                         f" (U+{ord(wrong):04X}), leave it out")  # fmt: skip
-    return text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeDecorator
 
 from replay.reviews.model import ACTIONS, Decision
 from replay.reviews.releases import RELEASE_ACTIONS
 
 SQL = Path(__file__).parents[1] / "sql" / "reviews"
+# For each table, with its name and what ``_KEPT`` says of it in the places in braces.
 _APPEND_ONLY = {"sqlite": "append_only_sqlite.sql", "postgresql": "append_only_postgresql.sql"}
-_RELEASES_APPEND_ONLY = {"sqlite": "append_only_releases_sqlite.sql", "postgresql": "append_only_releases_postgresql.sql"}
 # How long a call waits for another that is deciding, and for a database that does not answer.
 WAIT_SECONDS = 30
 CONNECT_SECONDS = 10
@@ -83,19 +84,30 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 METADATA = MetaData()
-_ACTION_NAMES = ", ".join(f"'{action}'" for action in ACTIONS)
+
+
+def _entries(name: str, actions: Sequence[str], *own: SchemaItem) -> Table:
+    """A table of what people did, one row an entry that may undo an earlier one; ``own`` is what only this one has."""
+    names = ", ".join(f"'{action}'" for action in actions)
+    return Table(
+        name, METADATA,
+        Column("id", BigInteger, primary_key=True, autoincrement=False),
+        Column("action", String(16), nullable=False),
+        Column("undoes", BigInteger),
+        Column("reason", Text, nullable=False),
+        Column("reviewer", Text, nullable=False),
+        Column("at", UtcTime, nullable=False),
+        *own,
+        CheckConstraint(f"action IN ({names})", name=f"{name}_action"),
+        CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name=f"{name}_undoes"),
+    )  # fmt: skip
+
 
 # Grain: one row a decision.  Of two that follow the same one on a subject, the second is refused.
-DECISIONS = Table(
-    "review_decisions", METADATA,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+DECISIONS = _entries(
+    "review_decisions", ACTIONS,
     Column("subject", String(64), nullable=False),
     Column("previous", BigInteger, nullable=False),
-    Column("action", String(16), nullable=False),
-    Column("undoes", BigInteger),
-    Column("reason", Text, nullable=False),
-    Column("reviewer", Text, nullable=False),
-    Column("at", UtcTime, nullable=False),
     Column("facts", Text, nullable=False),
     Column("game", UploadedText, nullable=False),
     Column("game_id", UploadedText, nullable=False),
@@ -104,8 +116,6 @@ DECISIONS = Table(
     Column("batch", String(32)),
     UniqueConstraint("subject", "previous", name="review_decisions_one_after_another"),
     CheckConstraint("previous >= 0 AND previous < id", name="review_decisions_in_order"),
-    CheckConstraint(f"action IN ({_ACTION_NAMES})", name="review_decisions_action"),
-    CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name="review_decisions_undoes"),
 )  # fmt: skip
 
 _COLUMNS = [column.name for column in DECISIONS.columns]
@@ -121,27 +131,24 @@ ALIASES = Table(
     Index("review_aliases_new", "new_subject"),
 )  # fmt: skip
 
-_RELEASE_ACTION_NAMES = ", ".join(f"'{action}'" for action in RELEASE_ACTIONS)
-
 # Grain: one row a release of a group's withheld flags, or the undo of one.  A database that was made before there were any has
 # no such table until somebody releases something.
-RELEASES = Table(
-    "review_releases", METADATA,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("action", String(16), nullable=False),
-    Column("undoes", BigInteger),
+RELEASES = _entries(
+    "review_releases", RELEASE_ACTIONS,
     Column("day", Date, nullable=False),
     Column("game", UploadedText, nullable=False),
     Column("platform", UploadedText, nullable=False),
     Column("app_version", UploadedText, nullable=False),
     Column("rules", UploadedText, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("reviewer", Text, nullable=False),
-    Column("at", UtcTime, nullable=False),
-    CheckConstraint(f"action IN ({_RELEASE_ACTION_NAMES})", name="review_releases_action"),
-    CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name="review_releases_undoes"),
     CheckConstraint("undoes < id", name="review_releases_in_order"),
 )  # fmt: skip
+
+# What people call the rows of a table, and when a row would take the place of one that stands (for REPLACE in SQLite).
+_KEPT: dict[Table, tuple[str, str]] = {
+    DECISIONS: ("decisions", "id = NEW.id OR (subject = NEW.subject AND previous = NEW.previous)"),
+    ALIASES: ("new names of subjects", "id = NEW.id"),
+    RELEASES: ("releases", "id = NEW.id"),
+}
 
 
 def open_engine(url: URL, *, writing: bool) -> Engine:
@@ -186,9 +193,8 @@ def make_tables(con: Connection) -> None:
     """Make the tables and the triggers that keep their rows, within the transaction, unless they are there."""
     if has_tables(con):
         return
-    METADATA.create_all(con, checkfirst=False)
-    for scripts in (_APPEND_ONLY, _RELEASES_APPEND_ONLY):
-        _run(con, scripts)
+    for table in _KEPT:
+        _make(con, table)
 
 
 def has_releases(con: Connection) -> bool:
@@ -200,12 +206,16 @@ def make_releases(con: Connection) -> None:
     """Make the table of releases and its triggers, within the transaction, unless it is there."""
     if has_releases(con):
         return
-    RELEASES.create(con, checkfirst=False)
-    _run(con, _RELEASES_APPEND_ONLY)
+    _make(con, RELEASES)
 
 
-def _run(con: Connection, scripts: Mapping[str, str]) -> None:
-    text = (SQL / scripts[con.dialect.name]).read_text("utf-8")
+def _make(con: Connection, table: Table) -> None:
+    """Make a table and the triggers that keep its rows."""
+    table.create(con, checkfirst=False)
+    text = (SQL / _APPEND_ONLY[con.dialect.name]).read_text("utf-8")
+    rows, taken = _KEPT[table]
+    for name, value in (("table_name", table.name), ("rows_name", rows), ("taken", taken)):
+        text = text.replace(f"{{{name}}}", value)
     for statement in _statements(text) if con.dialect.name == "sqlite" else [text]:
         con.exec_driver_sql(statement)
 

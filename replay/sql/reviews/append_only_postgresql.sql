@@ -1,10 +1,10 @@
--- Grain: one trigger a way in which a recorded decision, or the new name of a subject, could be lost; each refuses.
-CREATE FUNCTION review_keep() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Grain: one trigger a way in which a recorded row of {table_name} ({rows_name}) could be lost; each refuses.
+CREATE FUNCTION {table_name}_keep() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'decisions are kept for ever: they cannot be changed or deleted';
+    RAISE EXCEPTION '{rows_name} are kept for ever: they cannot be changed or deleted';
 END
 $$;
-CREATE TRIGGER review_decisions_keep BEFORE UPDATE OR DELETE ON review_decisions FOR EACH ROW EXECUTE FUNCTION review_keep();
-CREATE TRIGGER review_decisions_keep_all BEFORE TRUNCATE ON review_decisions FOR EACH STATEMENT EXECUTE FUNCTION review_keep();
-CREATE TRIGGER review_aliases_keep BEFORE UPDATE OR DELETE ON review_aliases FOR EACH ROW EXECUTE FUNCTION review_keep();
-CREATE TRIGGER review_aliases_keep_all BEFORE TRUNCATE ON review_aliases FOR EACH STATEMENT EXECUTE FUNCTION review_keep();
+CREATE TRIGGER {table_name}_keep BEFORE UPDATE OR DELETE ON {table_name}
+FOR EACH ROW EXECUTE FUNCTION {table_name}_keep();
+CREATE TRIGGER {table_name}_keep_all BEFORE TRUNCATE ON {table_name}
+FOR EACH STATEMENT EXECUTE FUNCTION {table_name}_keep();

@@ -8,8 +8,9 @@ from typing import Any
 
 from replay.flags import FlagFilter, query_flags
 from replay.lake import Lake
+from replay.reviews.drafts import Draft
 from replay.reviews.games import draft, find_game
-from replay.reviews.store import Draft, open_reviews
+from replay.reviews.store import open_reviews
 from tests.replay.night_support import THREE, TWO, land, night, upload, write_challenges, write_players
 
 LONG, SHORT = 400, 8

@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 import pytest
 
 from replay.lake import Lake
-from replay.reviews.store import Draft, open_reviews
+from replay.reviews.drafts import Draft
+from replay.reviews.store import open_reviews
 from tests.replay.dashboard.reviewing_support import (
     MANY,
     again,

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pytest
+
+from replay.errors import ReplayError
 from replay.lake import Lake
+from replay.reviews.drafts import Draft
 from replay.reviews.games import facts_of_row
 from replay.reviews.model import Decision, subject_of
-from replay.reviews.store import Draft, ReviewStore, open_reviews
+from replay.reviews.store import ReviewStore, open_reviews
 
 DAY = date(2026, 10, 31)
 # Texts that have undone somebody's string handling before.
@@ -42,6 +49,30 @@ class Place:
     @property
     def kind(self) -> str:
         return "sqlite" if self.url is None else "postgresql"
+
+    def at_once(self, *calls: Callable[[ReviewStore], Any]) -> list[Any]:
+        """Each call by a thread with a store of its own, all at the same moment: what each returned, or the error it was told."""
+        start = threading.Barrier(len(calls))
+
+        def answer(call: Callable[[ReviewStore], Any]) -> Any:
+            with self.open() as store:
+                start.wait(60)
+                try:
+                    return call(store)
+                except ReplayError as error:
+                    return error
+
+        with ThreadPoolExecutor(len(calls)) as threads:
+            return list(threads.map(answer, calls, timeout=120))
+
+    def refuses(self, statement: str, said: str) -> None:
+        """A statement that goes past our code is refused by the database itself."""
+        raw = self.raw()
+        try:
+            with pytest.raises(Exception, match=said):
+                raw.cursor().execute(statement)
+        finally:
+            raw.close()
 
     def raw(self) -> Any:
         """A connection without any of our code between; it commits each statement."""

@@ -123,23 +123,12 @@ def test_a_number_taken_by_such_a_writer_is_no_conflict(place):
 
 
 def test_the_first_two_at_once_make_the_tables_once(place):
-    start, problems = threading.Barrier(2), []
-
-    def decide(name):
-        with place.open() as store:
-            start.wait()
-            try:
-                store.decide([a_draft(game_id=name)], reviewer=name, reason="why")
-            except (InputError, UsageError) as error:
-                problems.append(error)
-
-    threads = [threading.Thread(target=decide, args=(name,)) for name in ("ana", "ben")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    answers = place.at_once(
+        lambda store: store.decide([a_draft(game_id="a")], reviewer="ana", reason="why"),
+        lambda store: store.decide([a_draft(game_id="b")], reviewer="ben", reason="why"),
+    )
     with place.open() as store:
-        assert problems == [] and {one.reviewer for one in store.decisions()} == {"ana", "ben"}
+        assert {one.reviewer for one in store.decisions()} == {"ana", "ben"}, answers
 
 
 def test_who_may_only_read_reads_and_is_told_in_one_sentence(place, postgresql):

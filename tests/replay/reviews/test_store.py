@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from replay.errors import DecidedMeanwhile, UsageError
+from replay.reviews.drafts import LONGEST_REASON, LONGEST_REVIEWER, Draft
 from replay.reviews.games import draft, undo_draft
 from replay.reviews.model import review_of, subject_of
-from replay.reviews.store import LONGEST_REASON, LONGEST_REVIEWER, Draft
 from tests.replay.reviews.support import DAY, ODD_TEXTS, WHO, a_draft, one_sentence, verdict_row
 
 # --- Reading and writing -------------------------------------------------------------------------------------------------
@@ -203,12 +203,7 @@ def test_the_database_itself_refuses_to_lose_a_decision(place, statement):
     with place.open() as store:
         made = store.decide([a_draft()], **WHO) + store.decide([a_draft("uphold", seen=1)], **WHO)
         store.rename([("a", "b")])
-        raw = place.raw()
-        try:
-            with pytest.raises(Exception, match=r"kept for ever|constraint"):
-                raw.cursor().execute(statement)
-        finally:
-            raw.close()
+        place.refuses(statement, "kept for ever|constraint")
         assert store.decisions() == made
         assert store.decisions(["b"]) == []
 

@@ -41,22 +41,15 @@ def test_the_second_is_told_who_decided_what_and_when(place):
 
 def race(place, items):
     """Every item by a thread of its own, all at the same moment: (what was decided, what was said) by reviewer."""
-    start, made, told = threading.Barrier(len(items)), {}, {}
 
     def decide(name, item):
-        with place.open() as store:
-            start.wait()
-            try:
-                made[name] = store.decide([item], reviewer=name, reason=f"by {name}")
-            except DecidedMeanwhile as error:
-                told[name] = str(error)
+        return lambda store: store.decide([item], reviewer=name, reason=f"by {name}")
 
-    threads = [threading.Thread(target=decide, args=(f"r{n}", item)) for n, item in enumerate(items)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert len(made) + len(told) == len(items), "every one ended with an answer"
+    names = [f"r{n}" for n in range(len(items))]
+    answers = dict(zip(names, place.at_once(*map(decide, names, items)), strict=True))
+    told = {name: str(answer) for name, answer in answers.items() if isinstance(answer, DecidedMeanwhile)}
+    made = {name: answer for name, answer in answers.items() if isinstance(answer, list)}
+    assert len(made) + len(told) == len(items), answers
     return made, told
 
 
