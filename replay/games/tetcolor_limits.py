@@ -21,11 +21,13 @@ the best settle each.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from engine.board import BoardError
-from engine.outcome import APPLIED, BOARD_EQUAL
+from engine.outcome import APPLIED, BOARD_DIFFERS, BOARD_EQUAL
 from engine.tetcolor import kernel as k
 from engine.tetcolor import layout as at
 from engine.tetcolor import notation
@@ -38,6 +40,10 @@ from replay.record import Record
 CLAIMS = ("score", "best_combo")
 ROW_AWARDS = 4
 HARD = ord("h")
+# In the order in which endings are named.
+_LETTERS = "hdlrxz"
+# Pieces that time alone may have locked before a lost input: more than it takes to fill the middle of an empty board.
+MOST_ALONE = 30
 _NUMBER = re.compile(rb"[0-9]+")
 _TRAILING = re.compile(rb"([0-9]+)\s*$")
 
@@ -190,29 +196,61 @@ def _count(count: int, what: str) -> str:
 def missing_moves(game: Game, record: Record) -> list[str]:
     """The ways in which one more input would give the claims: its text, with the time before it and, where it matters, after it.
 
-    Claims change only when the piece in play locks.  So these endings are tried, each of one input or none, no longer than the
-    piece in play (or that which is waited for) lasts:
+    Claims change only when the piece in play locks.  So these endings are tried, each of one input or none, of the piece in play
+    (or that which is waited for) and of those that come while time alone locks the ones before (somebody put the phone down):
     - the input comes at once or when the piece has just fallen a row (other waiting times change nothing), and it locks the
       piece, or then time runs until the piece locks;
     - no input, time runs until the piece locks.
     Of endings that differ only in the time before the same input the shortest is named.  More than one lost input is told from
-    nothing; so is an ending in which time locks the piece in play and the next one is played.
+    nothing.
     """
-    if game.finished or not _can_come_out(game, record):
+    if game.finished:
         return []
     # A trailing time at the end of the log belongs to the time before the missing input.
     trailing = _TRAILING.search(game.log)
     waited = int(trailing[1]) if trailing else 0
-    found: list[str] = []
+    found: dict[str, str] = {}
+    # Pieces that come down leave another board; most claims that do not come out are points alone.
+    moved = game.board_equals(record.final_board) == BOARD_DIFFERS
+    for ticks, standing in _left_alone(game) if moved else [(0, game)]:
+        # Points are never lost again.
+        if standing.score > record.score:
+            break
+        for letter, wait, after in _endings(standing, record):
+            before = waited + ticks + wait
+            found.setdefault(letter, f"{before or ''}{letter}{after or ''}" if letter else f"{before + after}")
+    return [found[letter] for letter in (*_LETTERS, "") if letter in found]
+
+
+def _left_alone(game: Game) -> Iterator[tuple[int, Game]]:
+    """The game as it stands, and as it stands after each lock that time brings from there, with the ticks until then."""
+    yield 0, game
+    clock = game.clock
+    waiting = trace(game.fork(str(game.rules.longest_ticks - clock).encode()))
+    # The piece locks at the end of that tick.
+    locks = (event.tick + 1 - clock for event in waiting if event.kind == "lock")
+    for ticks in islice(locks, MOST_ALONE):
+        later = game.fork(str(ticks).encode())
+        later.run()
+        if later.finished:
+            return
+        yield ticks, later
+
+
+def _endings(game: Game, record: Record) -> Iterator[tuple[str, int, int]]:
+    """The endings of the piece in play that give the claims: the letter ("": none), the time before it and the time after it."""
+    if not _can_come_out(game, record):
+        return
     waits = _waits(game)
-    for letter in "hdlrxz":
+    for letter in _LETTERS:
         for wait in waits:
             after = _ending(game, record, wait, letter)
             if after is not None:
-                found.append(f"{waited + wait or ''}{letter}{after or ''}")
+                yield letter, wait, after
                 break
     alone = _ending(game, record, 0, "")
-    return [*found, f"{waited + alone}"] if alone else found
+    if alone:
+        yield "", 0, alone
 
 
 def _can_come_out(game: Game, record: Record) -> bool:

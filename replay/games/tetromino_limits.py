@@ -13,6 +13,7 @@ Drops: a soft drop is one cell, a hard drop at most the board's height less one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.board import BoardError, parse_cells
@@ -27,6 +28,10 @@ from replay.record import Record
 
 HARD, SOFT = ord("h"), ord("d")
 LINES_A_PIECE = 4
+# In the order in which endings are named.
+_LETTERS = "hdlrxzc"
+# Pieces that time alone may have locked before a lost input: more than it takes to fill the middle of an empty board.
+MOST_ALONE = 50
 _NUMBER = re.compile(rb"[0-9]+")
 
 
@@ -141,32 +146,64 @@ def missing_moves(game: Game, record: Record) -> list[str]:
     """The ways in which one more input would give the claims: its text, with the time before it and, where it matters, after it.
 
     The block puzzle's lost placement is here a piece that has landed: claims change only when the piece in play locks, or by the
-    points of a drop.  So these endings are tried, each of one input or none, no longer than the piece in play lasts:
+    points of a drop.  So these endings are tried, each of one input or none, of the piece in play and of those that come while
+    time alone locks the ones before (somebody put the phone down):
     - the input comes at once or when the piece has just fallen a row (other waiting times change nothing), and then nothing more
       happens, or time runs until the piece locks;
     - no input, time runs until the piece locks.
     Of endings that differ only in the time before the same input the shortest is named.  More than one lost input is told from
-    nothing; so is an ending in which time locks the piece in play and the next one is played.
+    nothing.
     """
-    if game.finished or game.piece is None:
-        return []
-    stays, lands = _cells_allow(game, record)
-    now = Standing(game.score, game.best_combo, game.level, game.lines, game.combo, game.st[p.ST_COUNT])
-    if not (stays or lands) or not game.score <= record.score <= Limits(game.params).reach(now, Inputs(1, 1, 0))["score"]:
+    claimed = _claimed_cells(record, game.rules)
+    if claimed is None or game.finished or game.piece is None:
         return []
     # A trailing time at the end of the log belongs to the time before the missing input.
     waited = _trailing_time(game.log)
-    found: list[str] = []
+    found: dict[str, str] = {}
+    for ticks, standing in _left_alone(game):
+        # Points are never lost again.
+        if standing.score > record.score:
+            break
+        for letter, wait, after in _endings(standing, record, claimed):
+            before = waited + ticks + wait
+            found.setdefault(letter, f"{before or ''}{letter}{after or ''}" if letter else f"{before + after}")
+    return [found[letter] for letter in (*_LETTERS, "") if letter in found]
+
+
+def _left_alone(game: Game) -> Iterator[tuple[int, Game]]:
+    """The game as it stands, and as it stands after each lock that time brings from there, with the ticks until then."""
+    yield 0, game
+    later = game.fork(b"")
+    for _ in range(MOST_ALONE):
+        if not _lock_by_time(later) or later.finished or later.piece is None:
+            return
+        yield later.tick - game.tick, later
+
+
+def _lock_by_time(game: Game) -> bool:
+    """Let time run until the piece in play locks; False where the game's clock ends before."""
+    rules, ticks = game.rules, game.params[p.P_LONGEST] - game.tick
+    left: int = k.advance(ticks, 1, game.params, rules.kicks, rules.masks, game.deal, game.last, game.cells, game.st)
+    return left >= 0
+
+
+def _endings(game: Game, record: Record, claimed: int) -> Iterator[tuple[str, int, int]]:
+    """The endings of the piece in play that give the claims: the letter ("": none), the time before it and the time after it."""
+    stays, lands = _cells_allow(game, claimed)
+    now = Standing(game.score, game.best_combo, game.level, game.lines, game.combo, game.st[p.ST_COUNT])
+    if not (stays or lands) or not game.score <= record.score <= Limits(game.params).reach(now, Inputs(1, 1, 0))["score"]:
+        return
     waits = _waits(game)
-    for letter in "hdlrxzc":
+    for letter in _LETTERS:
         # Where a piece is when it is held plays no part.
         for wait in waits if letter != "c" else waits[:1]:
             after = _ending(game, record, wait, letter, lands)
             if after is not None:
-                found.append(f"{waited + wait or ''}{letter}{after or ''}")
+                yield letter, wait, after
                 break
     alone = _ending(game, record, 0, "", lands)
-    return [*found, f"{waited + alone}"] if alone else found
+    if alone:
+        yield "", 0, alone
 
 
 def _ending(game: Game, record: Record, wait: int, letter: str, lands: bool) -> int | None:
@@ -178,12 +215,8 @@ def _ending(game: Game, record: Record, wait: int, letter: str, lands: bool) -> 
         return 0
     if letter == "h" or not lands:
         return None
-    before, rules = tried.tick, tried.rules
-    left = k.advance(
-        tried.params[p.P_LONGEST] - before, 1, tried.params, rules.kicks, rules.masks, tried.deal, tried.last, tried.cells,
-        tried.st,
-    )  # fmt: skip
-    return tried.tick - before if left >= 0 and _comes_out(tried, record) else None
+    before = tried.tick
+    return tried.tick - before if _lock_by_time(tried) and _comes_out(tried, record) else None
 
 
 def _comes_out(game: Game, record: Record) -> bool:
@@ -192,20 +225,21 @@ def _comes_out(game: Game, record: Record) -> bool:
     return same and game.board_equals(record.final_board) == BOARD_EQUAL
 
 
-def _cells_allow(game: Game, record: Record) -> tuple[bool, bool]:
-    """Whether the claimed board has as many cells as if nothing landed, and as if one piece did; a rescue leaves any number."""
-    rules = game.rules
+def _claimed_cells(record: Record, rules: TetrominoRules) -> int | None:
+    """How many cells the claimed board has filled, None where it cannot be read."""
     try:
-        claimed = sum(cell in PIECE_NAMES for row in _cells(record.final_board, rules) for cell in row)
+        cells = parse_cells(record.final_board, rules.width, rules.height, PIECE_NAMES)
     except BoardError:
-        return False, False
+        return None
+    return sum(cell in PIECE_NAMES for row in cells for cell in row)
+
+
+def _cells_allow(game: Game, claimed: int) -> tuple[bool, bool]:
+    """Whether so many cells are those of a board on which nothing more landed, and on which one piece did; a rescue leaves any
+    number."""
     now = sum(cell in PIECE_NAMES for cell in game.board)
-    landed = [now + 4 - rules.width * lines for lines in range(LINES_A_PIECE + 1)]
+    landed = [now + 4 - game.rules.width * lines for lines in range(LINES_A_PIECE + 1)]
     return claimed == now, claimed in landed or bool(game.params[p.P_RESCUE])
-
-
-def _cells(text: str, rules: TetrominoRules) -> list[list[str]]:
-    return parse_cells(text, rules.width, rules.height, PIECE_NAMES)
 
 
 def _waits(game: Game) -> list[int]:

@@ -386,28 +386,38 @@ def test_b4_endings_that_are_found_are_true(challenge, log, lost):
 
 
 def test_b4_cut_logs_of_random_games_are_found_and_every_ending_is_true():
-    """Cut before the input that locks the last piece, a game is found incomplete, and each way that is named gives the claims."""
-    met = 0
-    for game in make_games(random.Random("cut"), 150):
+    """Cut before the input that locks the last piece, a game is found incomplete, and each way that is named gives the claims.
+
+    So is a game in which the player put the phone down before it, and time locked pieces meanwhile.
+    """
+    rng = random.Random("cut")
+    met, alone = 0, 0
+    for game in make_games(rng, 80):
         case, log = game.case, game.case.log.decode("ascii", "replace")
         end = log.rfind("h")
         if end < 0 or game.expected.fault:
             continue
         head = re.sub(r"\d+$", "", log[:end].rstrip())
-        whole = KIND.new_game(RULES, case.deal(), log[: end + 1].encode(), case.mode)
-        cut = KIND.new_game(RULES, case.deal(), head.encode(), case.mode)
-        if whole.run().fault or cut.run().finished or whole.pieces_settled != cut.pieces_settled + 1:
-            # It locked nothing, or time locked pieces before it: more is missing than one input.
-            continue
-        missing = KIND.missing_moves(cut, record([], whole))
-        assert missing, (case, head)
-        met += 1
-        for ending in missing:
-            again = KIND.new_game(RULES, case.deal(), (head + ending).encode(), case.mode)
-            again.run()
-            for claim in (*CLAIMS, "board"):
-                assert getattr(again, claim) == getattr(whole, claim), (case, ending, claim)
-    assert met > 5
+        for last in (log[len(head) : end + 1], f"{rng.randrange(100, 3000)}l400"):
+            whole = KIND.new_game(RULES, case.deal(), (head + last).encode(), case.mode)
+            cut = KIND.new_game(RULES, case.deal(), head.encode(), case.mode)
+            if whole.run().fault or cut.run().finished or whole.pieces_settled == cut.pieces_settled:
+                continue
+            left = KIND.new_game(RULES, case.deal(), (head + re.match(r"\d*", last.strip())[0]).encode(), case.mode)
+            left.run()
+            if whole.pieces_settled > left.pieces_settled + 1:
+                # After the input time locked more than the piece that it moved: that is more than is looked for.
+                continue
+            missing = KIND.missing_moves(cut, record([], whole))
+            assert missing, (case, head, last)
+            met += 1
+            alone += left.pieces_settled > cut.pieces_settled
+            for ending in missing:
+                again = KIND.new_game(RULES, case.deal(), (head + ending).encode(), case.mode)
+                again.run()
+                for claim in (*CLAIMS, "board"):
+                    assert getattr(again, claim) == getattr(whole, claim), (case, ending, claim)
+    assert met > 5 and alone > 5, (met, alone)
 
 
 def test_nothing_is_missing_where_it_cannot_be_told():

@@ -311,6 +311,8 @@ def test_b4_a_lost_hard_drop_is_told_from_an_edited_claim():
         ("xll", "1500", None),
         # A trailing time at the cut is part of the wait.
         ("xl100", "200h", "241h"),
+        # The phone was put down: time locks two pieces before the next one is dropped, or locks the third too.
+        ("xl", "3000h", None), ("xl", "2900l1200", None), ("xl", "5000", None),
     ],
 )  # fmt: skip
 def test_b4_endings_that_are_found(log, lost, named):
@@ -330,29 +332,33 @@ def test_b4_endings_that_are_found(log, lost, named):
 
 
 def test_b4_cut_logs_of_random_games_are_found_and_every_ending_is_true():
-    """Cut before the last hard drop, a game is found incomplete, and each way that is named gives the claims."""
-    met = 0
-    for game in make_games(random.Random("cut"), 120):
+    """Cut before the last hard drop, a game is found incomplete, and each way that is named gives the claims.
+
+    So is a game in which the player put the phone down before it, and time locked pieces meanwhile.
+    """
+    rng = random.Random("cut")
+    met, alone = 0, 0
+    for game in make_games(rng, 120):
         case, log = game.case, game.case.log.decode("ascii", "replace")
         at = log.rfind("h")
         if at < 0 or game.expected.fault or case.mode == "zen":
             continue
         head = re.sub(r"\d+$", "", log[:at].rstrip())
-        whole = KIND.new_game(RULES, case.deal(RULES), log[: at + 1].encode(), case.mode)
-        cut = KIND.new_game(RULES, case.deal(RULES), head.encode(), case.mode)
-        if whole.run().fault or cut.run().finished or whole.st[ST_LOCKS] != cut.st[ST_LOCKS] + 1:
-            # Time locked pieces before the drop: more is missing than one input.
-            continue
-        claims = record([], whole)
-        missing = KIND.missing_moves(cut, claims)
-        assert any(re.fullmatch(r"\d*h", ending) for ending in missing), (case, head, missing)
-        met += 1
-        for ending in missing:
-            again = KIND.new_game(RULES, case.deal(RULES), (head + ending).encode(), case.mode)
-            again.run()
-            for claim in (*CLAIMS, "board"):
-                assert getattr(again, claim) == getattr(whole, claim), (case, ending, claim)
-    assert met > 5
+        for last in (log[len(head) : at + 1], f"{rng.randrange(100, 5000)}h"):
+            whole = KIND.new_game(RULES, case.deal(RULES), (head + last).encode(), case.mode)
+            cut = KIND.new_game(RULES, case.deal(RULES), head.encode(), case.mode)
+            if whole.run().fault or cut.run().finished:
+                continue
+            met += 1
+            alone += whole.st[ST_LOCKS] > cut.st[ST_LOCKS] + 1
+            missing = KIND.missing_moves(cut, record([], whole))
+            assert any(re.fullmatch(r"\d*h", ending) for ending in missing), (case, head, missing)
+            for ending in missing:
+                again = KIND.new_game(RULES, case.deal(RULES), (head + ending).encode(), case.mode)
+                again.run()
+                for claim in (*CLAIMS, "board"):
+                    assert getattr(again, claim) == getattr(whole, claim), (case, ending, claim)
+    assert met > 20 and alone > 7, (met, alone)
 
 
 def test_nothing_is_missing_where_it_cannot_be_told():
