@@ -275,12 +275,9 @@ def trace(game: Game) -> Iterator[Event]:
         if code != APPLIED:
             game.status, game.pos = code, after
             return
-        happens = list(_go_on(game, move, token)) if game.st[at.PAST_LIMIT] else None
-        if happens is None:
+        # A token that passes the clock of a game that still goes on then is bad: nothing happens in its time.
+        if not game.st[at.PAST_LIMIT] or _ends_in_time(game):
             yield from _go_on(game, move, token)
-        elif game.finished:
-            yield from happens
-        # Else the token passes the game's clock, and nothing of this has happened.
         before, piece = game.cells, game.piece_cells
         phase, state = game.st[at.PHASE], [game.st[index] for index in _MOVED]
         code = k.close_token(
@@ -295,6 +292,16 @@ def trace(game: Game) -> Iterator[Event]:
         game.status = code
         if code != BAD_TOKEN:
             game.pos = after
+
+
+def _ends_in_time(game: Game) -> bool:
+    """Whether the game ends before the token's time has passed; a copy is asked, since whoever draws events looks at the game."""
+    tried = game.fork(game.log)
+    while k.go_on(
+        tried.params, tried.rules.tables, tried._pieces, tried.rng, tried.board_cells, tried.cols, tried.st, tried.work
+    ):  # fmt: skip
+        pass
+    return tried.finished
 
 
 def _go_on(game: Game, move: int, token: str) -> Iterator[Event]:

@@ -126,6 +126,9 @@ class _Drawer:
             yield row
             many = step.lock and not self.by_input and self.place >= WAIT_ROWS
             skipped = _skip_locks(self.game) if many else 0
+            if skipped:
+                # What the locks between emptied is none of the last one's doing.
+                self.rescues = self.game.st[p.ST_RESCUES]
 
     def _row(self, step: Step) -> TraceRow:
         number = step.move + 1
@@ -154,9 +157,12 @@ class _Drawer:
         if step.gain:
             caption += f" {say.brings(step.gain, step.score, language)}"
         points = say.gain(step.gain, step.score, language) if step.gain else gettext("score {score}", score=step.score)
-        details = (name, points, _state(step, language))
+        details = [name, points, _state(step, language)]
+        if letter == HOLD:
+            # The piece that comes may have no room.  After a hard drop that is told of its lock.
+            caption = " ".join([caption, *self._rescue_words(details), *self._over_words(step, details)])
         # An input has its token's own place on a page, the locks around it stand beside it.
-        return self._draw(step, "", f"{title}   {step.piece or ''}".rstrip(), details, caption, name)
+        return self._draw(step, "", f"{title}   {step.piece or ''}".rstrip(), tuple(details), caption, name)
 
     def _lock_row(self, step: Step, lock: Lock) -> TraceRow:
         language, gettext = self.language, self.language.gettext
@@ -171,17 +177,26 @@ class _Drawer:
         else:
             told = [gettext("{when}: {piece} locks without a line.", when=when, piece=lock.piece)]
         told += [f"{_capital(text)}." for text in why[1:]]
-        if self.game.st[p.ST_RESCUES] != self.rescues:
-            self.rescues, above = self.game.st[p.ST_RESCUES], self.rules.rescued_above
-            details.append(gettext("the rows above row {row} are emptied", row=above))
-            told.append(gettext("The rows above row {row} are emptied and play goes on.", row=above))
-        if step.finished:
-            details.append(gettext("the game is over"))
-        told.append(say.brings(step.gain, step.score, language))
-        if step.finished:
-            told.append(gettext("The game is over."))
+        told += self._rescue_words(details)
+        told += [say.brings(step.gain, step.score, language), *self._over_words(step, details)]
         what = gettext("locks: {awards}", awards="; ".join(why)) if why else gettext("locks")
         return self._draw(step, "lock", f"{title}   {named}", tuple(details), " ".join(told), what)
+
+    def _rescue_words(self, details: list[str]) -> list[str]:
+        """Zen: that the top of the board was emptied since the row before, in a sentence, and in ``details``."""
+        gettext, above, before = self.language.gettext, self.rules.rescued_above, self.rescues
+        self.rescues = self.game.st[p.ST_RESCUES]
+        if self.rescues == before:
+            return []
+        details.append(gettext("the rows above row {row} are emptied", row=above))
+        return [gettext("The rows above row {row} are emptied and play goes on.", row=above)]
+
+    def _over_words(self, step: Step, details: list[str]) -> list[str]:
+        """That the step ended the game, in a sentence, and in ``details``."""
+        if not step.finished:
+            return []
+        details.append(self.language.gettext("the game is over"))
+        return [self.language.gettext("The game is over.")]
 
     def _draw(self, step: Step, place: str, title: str, details: tuple[str, ...], caption: str, what: str) -> TraceRow:
         grid = _grid(_settled(step), step.piece, step.cells, self.rules)

@@ -152,6 +152,23 @@ def test_time_brings_rows_before_their_token_and_behind_the_last_one():
     assert dispute(played("hh20", "jam")).total == 2
 
 
+def test_a_wait_beyond_the_clock_is_drawn_like_any_other_that_ends_the_game():
+    """The rows are told of the game as it stood, not as it ended."""
+    mode = "columns/classic/relax8"
+    deal = KIND.deal(RULES, mode, 5, "", "")
+    within, beyond = (
+        [
+            replace(row, title=row.title.replace(log, ""), token="", caption=row.caption.replace(log, ""), fault=None, why=None)
+            for row in KIND.rows(KIND.new_game(RULES, deal, log.encode(), mode), 0, None)
+            if row.fault is None
+        ]
+        for log in ("5184000h", "5184001h")
+    )
+    assert len(within) > 3
+    assert beyond == within
+    assert not any("None" in row.details[0] for row in beyond)
+
+
 @pytest.mark.parametrize(("first", "last"), [(1, 1), (2, 7), (60, None), (100, 120), (1, None)])
 def test_a_range_is_a_slice_of_all_moves(first, last):
     shown = dispute(record([*TOKENS, "?"], GAME))

@@ -16,7 +16,7 @@ from replay.game_page import render_html, style
 from replay.games.tetromino_rows import WAIT_ROWS, award_words
 from tests.engine.random_tetromino import make_games
 from tests.replay.test_dispute import Page, _luminance, colours_of, printed
-from tests.replay.tetromino_games import A1_PREFIX, DAY, GAME, RULES, TOKENS, dispute, open_game, play, played, record
+from tests.replay.tetromino_games import A1_PREFIX, DAY, GAME, KIND, RULES, TOKENS, dispute, open_game, play, played, record
 
 SPIN = "x" + 19 * "d" + "xh"
 
@@ -154,6 +154,26 @@ def test_zen_tells_its_rescue():
     over = list(dispute(played("h" * 12, DAY)).rows())
     assert over[-1].details[-1] == "the game is over"
     assert over[-1].caption.endswith("The game is over.")
+
+
+@pytest.mark.parametrize("mode", ["marathon/1", "zen"])
+def test_a_hold_whose_piece_has_no_room_tells_what_it_did(mode):
+    """The game ends there, or (zen) the top of the board is emptied there, and not at the lock that follows."""
+    start = "/".join(["3J6"] * 21)
+    game = KIND.new_game(RULES, KIND.deal(RULES, mode, 0, "O I O O", start), b"ch", mode)
+    rows = list(KIND.rows(game, 0, None))
+    told = "the rows above row 10 are emptied" if mode == "zen" else "the game is over"
+    assert [told in row.details for row in rows] == [True, *(False for _ in rows[1:])]
+    assert rows[0].caption.endswith("play goes on." if mode == "zen" else "The game is over.")
+
+
+def test_what_left_out_locks_emptied_is_not_told_of_the_last_one():
+    """A long wait in zen, of which the last lock emptied nothing, and one whose last lock did."""
+    for ticks, emptied in ((40_000, False), (45_000, True)):
+        deal = KIND.deal(RULES, "zen", 0, " ".join("O" * 3000), "")
+        rows = list(KIND.rows(KIND.new_game(RULES, deal, b"%d" % ticks, "zen"), 0, None))
+        assert len(rows) == WAIT_ROWS + 1
+        assert ("the rows above row 10 are emptied" in rows[-1].details) is emptied, ticks
 
 
 def test_rows_above_the_field_are_drawn_as_far_as_they_are_used():
