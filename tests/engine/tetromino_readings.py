@@ -570,6 +570,14 @@ class UltraEndsBefore7199(twin.Game):
         return min(super().idle_ticks(), max(0, twin.ULTRA_TICKS - 2 - self.clock))
 
 
+class BeginnerLandsGently(twin.Game):
+    """The ground is as patient as the fall: a beginner's resets do not run out."""
+
+    @property
+    def lock_resets(self) -> int:
+        return 30 if self.mode == "beginner" else twin.LOCK_RESETS
+
+
 class BeginnerIsAsFast(twin.Game):
     def gravity(self) -> int:
         return twin.gravity(self.level, False)
@@ -663,6 +671,7 @@ READINGS = {
     SprintGoesOn: ["sprint-40", "sprint-40-later", "sprint-41"],
     UltraTakesTick7200: ["ultra-7200", "ultra-time-7200", "ultra-7199-and-1"],
     UltraEndsBefore7199: ["ultra-7199", "ultra-time-7199"],
+    BeginnerLandsGently: ["beginner-resets-16-none-left"],
     BeginnerIsAsFast: ["beginner-level-1-120", "beginner-level-2-762", "beginner-level-5-42"],
     BeginnerRoundsUp: ["beginner-level-2-762"],
     BeginnerHalvesEveryLevel: ["beginner-level-6-16"],
