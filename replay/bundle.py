@@ -23,6 +23,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from replay.record import Record, check_object
 from replay.relations import RELATIONAL_REASONS
 from replay.rulebook import Rulebook
 from replay.trace import Dispute
-from replay.verdict import PROCESSING_VERSION, Verdict, judge
+from replay.verdict import PROCESSING_VERSION, UNKNOWN_REASONS, Verdict, judge
 from replay.withheld import HOLDABLE
 
 FORM = 1
@@ -48,8 +49,6 @@ MEMBERS = ("challenge.json", "record.json", "rules.toml", "source.json", "trace.
            "words.txt")  # fmt: skip
 # A record has at most 1 MiB; the trace of its longest log stays far below this.
 MOST_BYTES = 1 << 30
-# Reasons whose text names what this machine knows besides the game.
-_UNKNOWN = ("unknown_rules", "unknown_challenge")
 
 
 @dataclass(frozen=True)
@@ -100,17 +99,16 @@ def make_bundle(dispute: Dispute, rules_file: bytes | None, source: Mapping[str,
 def trace_bytes(dispute: Dispute) -> bytes:
     """The state after every move, a JSON line each: what the engine says, in no language."""
     start = dispute.start()
-    rows = ([] if start is None else [start]) + list(dispute.rows())
-    lines = [
+    # One row at a time: all rows of the longest log take a gigabyte.
+    return b"".join(
         canonical(
             {
                 "move": row.number, "token": row.token, "piece": row.piece, "board": list(row.grid), "score": row.score,
                 "best_combo": row.best_combo, "fault": row.fault, "wrong": row.wrong,
             }
         )
-        for row in rows
-    ]  # fmt: skip
-    return b"".join(lines)
+        for row in chain([] if start is None else [start], dispute.rows())
+    )  # fmt: skip
 
 
 def _sha256(data: bytes) -> str:
@@ -139,10 +137,12 @@ def check_bundle(path: Path, rulebook: Rulebook, expected: str | None = None) ->
     InputError for a file that cannot be read as a bundle.
     """
     try:
-        data = path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
+        with path.open("rb") as handle:
+            # What has no size (a device, a pipe) has no end either.
+            data = handle.read(MOST_BYTES + 1) if path.stat().st_size <= MOST_BYTES else None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if data is None:
+    if data is None or len(data) > MOST_BYTES:
         raise InputError(f"{path}: is larger than {MOST_BYTES:,} bytes, no bundle is")
     members, differences = _open(path, data)
     sha256 = _sha256(members[MANIFEST])
@@ -223,11 +223,13 @@ def _derive(path: Path, members: Mapping[str, bytes], record: Record, published:
     differences = [
         f"{name}: {ours!a} is derived here, {theirs!a} stands in the bundle"
         for name, ours, theirs in _compared(verdict, published)
-        if ours != theirs
+        # As text: 7 and 7.0, or true and 1, are equal in Python and not in a bundle.
+        if canonical(ours) != canonical(theirs)
     ]
     dispute = Dispute(record, verdict, rulebook.find(record.game, record.rules), table.find(record.game, record.challenge))
-    ours, theirs = trace_bytes(dispute).splitlines(), members["trace.ndjson"].splitlines()
-    if ours != theirs:
+    trace = trace_bytes(dispute)
+    if trace != members["trace.ndjson"]:
+        ours, theirs = trace.splitlines(), members["trace.ndjson"].splitlines()
         parted = (i for i, (one, other) in enumerate(zip(ours, theirs, strict=False), 1) if one != other)
         at = next(parted, min(len(ours), len(theirs)) + 1)
         differences.append(f"trace: line {at:,} differs, of {len(ours):,} lines derived here and {len(theirs):,} in the bundle")
@@ -237,9 +239,10 @@ def _derive(path: Path, members: Mapping[str, bytes], record: Record, published:
 def _compared(verdict: Verdict, published: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     """(name, derived, published) of everything that follows from the bundle alone."""
     ours = verdict.as_json()
-    theirs = _reasons(published)
-    by_others = [reason for reason in theirs if reason.get("code") in RELATIONAL_REASONS]
-    own = [reason for reason in theirs if reason not in by_others]
+    by_others = [reason for reason in _reasons(published) if reason.get("code") in RELATIONAL_REASONS]
+    held = published.get("reasons")
+    # Whatever else stands there is compared as it is.
+    own = [reason for reason in held if reason not in by_others] if isinstance(held, list) else held
     word = ours["verdict"]
     if published.get("copy_of") is not None:
         word = "copy"
@@ -248,14 +251,17 @@ def _compared(verdict: Verdict, published: Mapping[str, Any]) -> list[tuple[str,
     if word == "flagged" and _is_withheld(published):
         # Held back for what other games of the app version did that day; by itself it is flagged.
         word = "withheld"
-    pairs = [("verdict", word, published.get("verdict")), ("reasons", _plain(ours["reasons"]), _plain(own))]
+    pairs = [
+        ("verdict", word, published.get("verdict")), ("reasons", _plain(ours["reasons"]), _plain(own)),
+        ("unfinished", "unfinished" in _suspicions(ours), "unfinished" in _suspicions(published)),
+    ]  # fmt: skip
     names = ("game_id", "claimed", "replayed", "fault", "rules", "challenge")
     return [*pairs, *((name, ours[name], published.get(name)) for name in names)]
 
 
 def _is_withheld(published: Mapping[str, Any]) -> bool:
     """Whether the verdict says that its flag was held back, for reasons for which one is."""
-    return published.get("verdict") == "withheld" and all(reason.get("code") in HOLDABLE for reason in _reasons(published))
+    return published.get("verdict") == "withheld" and all(str(reason.get("code")) in HOLDABLE for reason in _reasons(published))
 
 
 def _reasons(published: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -263,8 +269,19 @@ def _reasons(published: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [reason for reason in reasons if isinstance(reason, dict)] if isinstance(reasons, list) else []
 
 
-def _plain(reasons: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**reason, "found": None} if reason.get("code") in _UNKNOWN else reason for reason in reasons]
+def _suspicions(published: Mapping[str, Any]) -> list[Any]:
+    found = published.get("suspicions")
+    return found if isinstance(found, list) else []
+
+
+def _plain(reasons: Any) -> Any:
+    """Reasons without what the machine knows besides the game."""
+    if not isinstance(reasons, list):
+        return reasons
+    return [
+        {**reason, "found": None} if isinstance(reason, dict) and reason.get("code") in UNKNOWN_REASONS else reason
+        for reason in reasons
+    ]
 
 
 def _own_rulebook(path: Path, members: Mapping[str, bytes], record: Record) -> Rulebook:
@@ -317,6 +334,12 @@ def _notes(
             "The flag was held back on that day, because unusually many games of the app version did not come out; that rests on"
             " other games. By itself this one is flagged."
         )
+    if published.get("copy_of") is not None:
+        notes.append(f"That it is a copy rests on another upload and cannot be derived from this one: {published['copy_of']!a}")
+    # Whether the signs of a pace hold depends on the settings of that night as well.
+    signs = ", ".join(ascii(sign) for sign in _suspicions(published) if sign != "unfinished")
+    if signs:
+        notes.append(f"These suspicions rest on other uploads or on that night's settings and are not derived here: {signs}")
     return notes + [
         f"{reason['code']} rests on other uploads and cannot be derived from this one: {reason.get('found')!a}"
         for reason in _reasons(published)

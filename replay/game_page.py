@@ -34,17 +34,21 @@ HEADLINES = {
 }  # fmt: skip
 
 
-def render_html(dispute: Dispute, first: int | None = None, last: int | None = None) -> str:
+def render_html(
+    dispute: Dispute, first: int | None = None, last: int | None = None, note: str | None = None
+) -> str:
     """One self-contained page: verdict, claims beside replay, a board that steps through the moves, and the list of moves.
 
     Without a range, all moves, or HTML_MOVES around the wrong one when the log is longer.  The page opens at the wrong move,
-    else at the last one, and shows that much without JavaScript too.  Raises UsageError for a range that is none.
+    else at the last one, and shows that much without JavaScript too.  ``note`` is a sentence below the verdict's.
+    Raises UsageError for a range that is none.
     """
     verdict, gettext = dispute.verdict.verdict, dispute.language.gettext
     page: str = _environment().get_template("game.html.j2").render(
         **parts(dispute, *asked_range(dispute, first, last, HTML_MOVES)), game_id=visible(dispute.verdict.game_id),
         verdict=verdict, verdict_name=gettext(VERDICT_NAMES.get(verdict, verdict)),
-        headline=gettext(HEADLINES.get(verdict, verdict)), words=dispute.words(), about=about(dispute.record, dispute.language),
+        headline=gettext(HEADLINES.get(verdict, verdict)), words=dispute.words(), note=note,
+        about=about(dispute.record, dispute.language),
         style=style(dispute.record.game), script=(STATIC / "player.js").read_text("utf-8"), windows=None,
     )  # fmt: skip
     return page

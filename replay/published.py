@@ -23,7 +23,7 @@ from replay.record import FIELDS, OPTIONAL_FIELDS, TIME, Record, format_time
 from replay.relations import RELATIONAL_REASONS
 from replay.rulebook import Rulebook
 from replay.standings import load_player_states
-from replay.verdict import Reason, Verdict, judge, log_bytes
+from replay.verdict import UNKNOWN_REASONS, Reason, Verdict, judge, log_bytes
 from replay.words import visible
 
 # Characters of a text within the record that a page shows, and bytes of a log on either side of the wrong token.
@@ -35,8 +35,8 @@ LOG_AROUND = 1500
 class Published:
     """A game as it is published, and replayed again now.
 
-    ``verdict`` has the verdict, reasons and suspicions that its night published, and what today's replay gives; ``today`` is a
-    sentence where today's rules and challenges give other reasons.
+    ``verdict`` has the verdict, reasons and suspicions that its night published, and what the replay gives: today's, or where
+    today's rules and challenges give other reasons, which ``today`` says in a sentence, that of its night.
     """
 
     row: dict[str, Any]
@@ -58,14 +58,22 @@ def look_again(lake: Lake, row: dict[str, Any], rulebook: Rulebook, table: Chall
     reasons = reasons_of(row)
     own = tuple(reason for reason in reasons if reason.code not in RELATIONAL_REASONS)
     today = None
-    if found.reasons != own:
+    if _without_known(found.reasons) != _without_known(own):
         codes = ", ".join(reason.code for reason in found.reasons) or "no reason against it"
         today = f"Today's rules and challenges give {codes}: run the night of {row['day']} again if they were mended."
+        # Reasons of that night beside numbers of today would contradict each other.
+        then = as_published(row, rulebook)
+        found = replace(found, replayed=then.replayed, fault=then.fault)
     verdict = replace(
         found, verdict=row["verdict"], reasons=reasons, suspicions=tuple(row["suspicions"]), evidence=evidence_of(row),
         copy_of=row["copy_of"],
     )  # fmt: skip
     return Published(row, record, verdict, today)
+
+
+def _without_known(reasons: tuple[Reason, ...]) -> list[Reason]:
+    """Reasons without what else was known then: a rules file that is installed later makes a game's own no better known."""
+    return [replace(reason, found=None) if reason.code in UNKNOWN_REASONS else reason for reason in reasons]
 
 
 def as_published(row: Mapping[str, Any], rulebook: Rulebook) -> Verdict:

@@ -203,12 +203,12 @@ def _day_words(reason: Reason, told: Told) -> list[str]:
             ))  # fmt: skip
         elif uploaded is not None and claim is not None:
             out.append(gettext(
-                "The game was uploaded at {time}; an upload for this challenge counts at most {last}.", time=clock(claim),
-                **uploaded,
+                "The game was uploaded at {time}; an upload for this challenge counts until {last} at the latest.",
+                time=clock(claim), **uploaded,
             ))  # fmt: skip
         elif uploaded is not None:
             out.append(gettext(
-                "The game was uploaded at too late; an upload for this challenge counts at most {last}.", **uploaded
+                "The game was uploaded too late; an upload for this challenge counts until {last} at the latest.", **uploaded
             ))  # fmt: skip
     return out
 
@@ -251,8 +251,8 @@ def _conflict_words(reason: Reason, told: Told) -> list[str]:
     gettext, text = told.language.gettext, str(reason.found)
     if told.language.is_english:
         return [
-            f"The game id does not name one game: {visible(text, 160)}. Only the first upload of one player can stand, and none "
-            "when they come from different players."
+            f"The game id does not name one game: {clock(visible(text, 160))}. Only the first upload of one player can stand,"
+            " and none when they come from different players."
         ]
     own, others = (found.read(text, message, told.language) for message in (found.OWN_CONFLICT, found.CONFLICT))
     if own is not None:

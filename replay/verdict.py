@@ -28,6 +28,8 @@ REASON_CODES = (
     "unknown_rules", "unknown_challenge", "attempt_limit", "duplicate_attempt", "outside_challenge_day", "conflicting_upload",
     "truncated_log",
 )  # fmt: skip
+# Reasons whose text names what the machine knows besides the game.
+UNKNOWN_REASONS = ("unknown_rules", "unknown_challenge")
 # The claimed numbers, in the order of their reasons; level and lines are claimed in some games only, and there if they like.
 NUMBER_CLAIMS = {
     "score": "score_mismatch", "best_combo": "combo_mismatch", "level": "level_mismatch", "lines": "lines_mismatch",
@@ -100,8 +102,9 @@ class Verdict:
 
     ``claimed`` and ``replayed`` are {score, best_combo, board, moves, finished}, and {level, lines} in a game that has them (None
     where they were not claimed); ``replayed`` is None when nothing could be replayed.  ``uncounted`` says why even a verified
-    game stays out of the standings (see ``uncounted``), () if it does not; it, ``mode`` and ``game`` are for people and not in
-    the JSON.
+    game stays out of the standings (see ``uncounted``), () if it does not; ``review`` is ``cleared`` when people decided that a
+    flagged game counts, ``upheld`` when they decided that a game does not, else "".  They, ``mode`` and ``game`` are for people
+    and not in the JSON.
     """
 
     game_id: str
@@ -118,6 +121,7 @@ class Verdict:
     mode: str = ""
     uncounted: tuple[str, ...] = ()
     game: str = ""
+    review: str = ""
 
     @property
     def counted(self) -> bool:

@@ -73,7 +73,10 @@ def _verified_words(told: Told) -> list[str]:
             "The game comes out as it was uploaded: {count} moves give the score {score}, the best combo {best_combo} and the "
             "same final board.", at["moves"], **numbers,
         )  # fmt: skip
-    counts = told.language.gettext("It counts for the challenge {challenge}.", challenge=say(told.verdict.challenge))
+    if told.verdict.review == "upheld":
+        counts = told.language.gettext("It was looked at by a person and does not count in the standings.")
+    else:
+        counts = told.language.gettext("It counts for the challenge {challenge}.", challenge=say(told.verdict.challenge))
     return [first, *(_uncounted_words(told) or [counts])]
 
 
@@ -92,7 +95,9 @@ def _uncounted_words(told: Told) -> list[str]:
 
 def _flagged_words(told: Told) -> list[str]:
     reasons, ngettext = told.verdict.reasons, told.language.ngettext
-    if told.verdict.uncounted:
+    if told.verdict.review and not told.verdict.uncounted:
+        first = _reviewed_words(told)
+    elif told.verdict.uncounted:
         first = ngettext(
             "The game could not be confirmed, for the reason that follows.",
             "The game could not be confirmed, for the {count} reasons that follow.", len(reasons),
@@ -110,6 +115,21 @@ def _flagged_words(told: Told) -> list[str]:
             "Its moves themselves come out as uploaded: score, best combo and final board are right."
         ))  # fmt: skip
     return out
+
+
+def _reviewed_words(told: Told) -> str:
+    """Of a game with reasons against it that a person has decided about."""
+    ngettext, count = told.language.ngettext, len(told.verdict.reasons)
+    if told.verdict.review == "cleared":
+        return ngettext(
+            "The game was looked at and cleared: it counts as it was uploaded, in spite of the reason that follows.",
+            "The game was looked at and cleared: it counts as it was uploaded, in spite of the {count} reasons that follow.",
+            count,
+        )
+    return ngettext(
+        "The game was looked at and does not count, for the reason that follows.",
+        "The game was looked at and does not count, for the {count} reasons that follow.", count,
+    )  # fmt: skip
 
 
 # The modes of the block puzzle as its published rules call them; other games' modes are shown as they are written.
@@ -149,6 +169,8 @@ def _copy_words(told: Told) -> list[str]:
 
 def _withheld_words(told: Told) -> list[str]:
     """Of a game whose app version is under suspicion, not the player."""
+    if told.verdict.review:
+        return [_reviewed_words(told)]
     if told.record is None:
         return [told.language.gettext(
             "The game is held back while we check the version of the app, because unusually many games of it did not come out as "

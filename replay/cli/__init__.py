@@ -7,6 +7,7 @@ them, so that one disputed game opens at once.
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 import typer
 
@@ -30,6 +31,9 @@ for module in (demo, night, verify, game, flags, review, release, boards, dashbo
 def main() -> None:
     """Run the command line.  An error that the product raises on purpose is one sentence on stderr and its exit code."""
     code: str | int | None
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal or pipe that is not UTF-8 gets escapes for what it cannot hold, as stderr does of itself.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
         code = 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +23,17 @@ if TYPE_CHECKING:
     from replay.rulebook import Rulebook
     from replay.trace import Dispute
     from replay.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A game, its verdict, lines to print below it, where it landed, and a sentence where today's rules judge it otherwise."""
+
+    record: Record
+    verdict: Verdict
+    note: list[str] = field(default_factory=list)
+    source: dict[str, Any] | None = None
+    today: str | None = None
 
 
 def register(app: typer.Typer) -> None:
@@ -61,19 +74,24 @@ def game(
     spoken = language(lang)
     rulebook = load_rulebook(rules, lazy=True)
     table = load_challenges(challenges, rulebook, lazy=True)
-    record, verdict, note, source = _find(which, lake, pick, rulebook, table, spoken)
-    record = replace(record, player_id=new_id(record.player_id, players))
+    _refuse_lost_outputs(which, html, bundle)
+    found = _find(which, lake, pick, rulebook, table, spoken)
+    _refuse_unproven(bundle, found)
+    verdict, note = found.verdict, found.note
+    record = replace(found.record, player_id=new_id(found.record.player_id, players))
     known = rulebook.find(record.game, record.rules)
     dispute = Dispute(record, verdict, known, table.find(record.game, record.challenge), spoken)
     if html is not None:
         from replay.game_page import render_html
 
-        _write(html, render_html(dispute, first, last).encode("utf-8"))
+        _write(html, render_html(dispute, first, last, found.today).encode("utf-8"))
         note.append(spoken.gettext("Wrote {file}", file=str(html)))
+    told = verdict.as_json()
     if bundle is not None:
-        note += _write_bundle(bundle, dispute, rulebook, source)
+        sha256 = _write_bundle(bundle, dispute, rulebook, found)
+        told["bundle"] = {"file": str(bundle), "sha256": sha256}
     if as_json:
-        common.print_json(verdict.as_json())
+        common.print_json(told)
     else:
         from replay.dispute import render_terminal
 
@@ -84,18 +102,38 @@ def game(
     raise typer.Exit({"flagged": 1, "withheld": 1, "quarantined": 2}.get(verdict.verdict, 0))
 
 
-def _write_bundle(path: Path, dispute: Dispute, rulebook: Rulebook, source: dict[str, Any] | None) -> list[str]:
-    """Write the bundle; lines that say so and how it is checked."""
+def _refuse_lost_outputs(which: str, html: Path | None, bundle: Path | None) -> None:
+    """Raise UsageError where one file would be written over the other, or over the record."""
+    outputs = {"--html": html, "--bundle": bundle}
+    places = {name: os.path.realpath(path) for name, path in outputs.items() if path is not None}
+    if len(set(places.values())) < len(places):
+        raise UsageError(f"{html}: --html and --bundle name the same file, give each its own")
+    for name, place in places.items():
+        if os.path.isfile(which) and place == os.path.realpath(which):
+            raise UsageError(f"{which}: {name} would be written over the record itself, name another file")
+
+
+def _refuse_unproven(bundle: Path | None, found: _Found) -> None:
+    """Raise UsageError for a verdict that would not come out of its bundle."""
+    if bundle is not None and found.today is not None:
+        raise UsageError(
+            f"{bundle}: not written, a bundle of game {found.record.game_id!a} would not prove its published verdict, which"
+            " today's rules and challenges do not give: name those of its night with --rules and --challenges, or run that night"
+            " again"
+        )
+
+
+def _write_bundle(path: Path, dispute: Dispute, rulebook: Rulebook, found: _Found) -> str:
+    """Write the bundle, note that and how it is checked, and give its SHA-256."""
     from replay.bundle import make_bundle
 
     record, gettext = dispute.record, dispute.language.gettext
-    data, sha256 = make_bundle(dispute, rulebook.text(record.game, record.rules), source)
+    data, sha256 = make_bundle(dispute, rulebook.text(record.game, record.rules), found.source)
     _write(path, data)
-    check = f"replay check-bundle {path.name} --sha256 {sha256}"
-    return [
-        gettext("Wrote {file}, SHA-256 {sha256}", file=str(path), sha256=sha256),
-        gettext("Check it anywhere: {command}", command=check),
-    ]
+    check = f"replay check-bundle {shlex.quote(path.name)} --sha256 {sha256}"
+    found.note.append(gettext("Wrote {file}, SHA-256 {sha256}", file=str(path), sha256=sha256))
+    found.note.append(gettext("Check it anywhere: {command}", command=check))
+    return sha256
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -107,16 +145,15 @@ def _write(path: Path, data: bytes) -> None:
 
 def _find(
     which: str, lake: str | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable, spoken: Language
-) -> tuple[Record, Verdict, list[str], dict[str, Any] | None]:
-    """The record, its verdict, lines to print below it, and where it landed."""
+) -> _Found:
     if which == "-":
-        return *_judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table), [], None
+        return _judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table)
     path = Path(which)
     # os.path says no, and does not raise, when an id is too long for the name of a file.
     if os.path.isfile(which):
         if path.suffix == ".parquet":
             raise UsageError(f"{path}: give a file with the record as JSON, or verify the Parquet file with `replay verify`")
-        return *_judge(_one_line(_read(path), str(path), pick), rulebook, table), [], None
+        return _judge(_one_line(_read(path), str(path), pick), rulebook, table)
     if lake is None:
         raise UsageError(f"{which!r} is no file; to look a game id up name the lake with --lake")
     return _from_lake(which, lake, rulebook, table, spoken)
@@ -160,18 +197,18 @@ def _one_line(data: bytes, source: str, pick: str | None) -> Record:
     return parse_record(games[pick])
 
 
-def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> tuple[Record, Verdict]:
+def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> _Found:
     from replay.verdict import judge
 
     try:
-        return record, judge(record, rulebook, table)
+        return _Found(record, judge(record, rulebook, table))
     except MalformedRecord as error:
         raise InputError(str(error)) from error
 
 
 def _from_lake(
     game_id: str, lake: str, rulebook: Rulebook, table: ChallengeTable, spoken: Language
-) -> tuple[Record, Verdict, list[str], dict[str, Any]]:
+) -> _Found:
     """A published game: replayed again here, with the reasons and suspicions that its night published."""
     from replay.dispute import VERDICT_NAMES
     from replay.found_words import TODAY, said
@@ -180,7 +217,7 @@ def _from_lake(
     from replay.published import look_again
 
     with open_lake(lake) as where:
-        rows = _after_releases(where, find_rows(where, game_id))
+        rows, review = _after_people(where, find_rows(where, game_id))
         found = look_again(where, rows[0], rulebook, table)
     note = [spoken.gettext("Landed on {day} in {file}, line {line}.", **_landed(rows[0]))]
     today = found.today if found.today is None or spoken.is_english else said(found.today, TODAY, spoken)
@@ -194,20 +231,32 @@ def _from_lake(
         for other in rows[1:]
     ]  # fmt: skip
     source = {"day": str(rows[0]["day"]), "file": rows[0]["source_file"], "line": rows[0]["source_line"]}
-    return found.record, found.verdict, note, source
+    return _Found(found.record, replace(found.verdict, review=review), note, source, today)
 
 
-def _after_releases(where: Lake, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Verdict rows as people released them: withheld ones of a released group are flagged."""
-    if all(row["verdict"] != "withheld" for row in rows):
+def _after_people(where: Lake, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """Verdict rows as people released them, withheld ones of a released group flagged, and what they decided of the first.
+
+    That is ``cleared`` when the game counts for it, ``upheld`` when it does not, else "".
+    """
+    from replay.reviews.store import may_have_reviews, open_reviews
+
+    if not may_have_reviews(where):
         # Most games need no look at the reviews' database.
-        return rows
+        return rows, ""
+    from replay.reviews.games import facts_of_row
+    from replay.reviews.model import counts, review_of, subject_of
     from replay.reviews.releases import as_released, standing_releases
-    from replay.reviews.store import open_reviews
 
     with open_reviews(where) as store:
         released = standing_releases(store.releases())
-    return [as_released(row, released) for row in rows]
+        rows = [as_released(row, released) for row in rows]
+        first = rows[0]
+        decisions = [] if first["verdict"] == "copy" else store.decisions([subject_of(first)])
+    review = review_of(decisions, facts_of_row(first))
+    if review.state in ("cleared", "returned") and json.loads(first["reasons"]) and counts(first, review):
+        return rows, "cleared"
+    return rows, "upheld" if review.state == "upheld" else ""
 
 
 def _landed(row: dict[str, Any]) -> dict[str, object]:

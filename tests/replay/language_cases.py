@@ -99,6 +99,11 @@ def verdicts() -> Iterator[tuple[str, v.Verdict]]:
     yield "several, not counted", replace(base, verdict="flagged", reasons=several, uncounted=("mode",))
     for word in w.VERDICT_WORDS:
         yield word, replace(base, verdict=word, copy_of="g-0" if word == "copy" else None)
+    for review in ("cleared", "upheld"):
+        yield f"flagged, {review}", replace(base, verdict="flagged", reasons=several, review=review)
+        yield f"held back, {review}", replace(base, verdict="withheld", reasons=several[:1], review=review)
+        yield f"not counted, {review}", replace(base, verdict="flagged", reasons=several, uncounted=("mode",), review=review)
+    yield "verified, upheld", replace(base, review="upheld")
     yield "copy of nothing", replace(base, verdict="copy")
     one = {**base.claimed, "moves": 1}
     for more in ({}, {"level": 3}, {"lines": 12}, {"level": 3, "lines": 12}):

@@ -251,3 +251,111 @@ def test_an_anonymised_players_old_id_is_in_no_bundle(tmp_path):
     assert b"old-id-of-somebody" not in out.read_bytes()
     assert b'"player_id":"anon-1"' in out.read_bytes()
     assert cli("check-bundle", out).returncode == 0
+
+
+# --- What cannot be derived, and what is only almost the same ------------------------------------------------------------
+
+
+def test_what_rests_on_others_is_named_and_the_rest_derived(tmp_path):
+    path, data, _ = written(tmp_path, dispute_of(honest(), score=7))
+    members = members_of(data)
+    verdict = json.loads(members["verdict.json"])
+
+    def checked(**changed):
+        path.write_bytes(sealed(members | {"verdict.json": canonical({**verdict, **changed})}))
+        return check_bundle(path, RULEBOOK)
+
+    copied = checked(suspicions=["copied_log"])
+    assert (copied.differences, len(copied.notes)) == ((), 1)
+    assert "'copied_log'" in copied.notes[0]
+    copy = checked(verdict="copy", copy_of="g0")
+    assert copy.differences == ()
+    assert any("copy rests on another upload" in note and "'g0'" in note for note in copy.notes)
+    assert checked(suspicions=["unfinished"]).differences == ("unfinished: False is derived here, True stands in the bundle",)
+    for almost in (
+        {"reasons": [*verdict["reasons"], 3]}, {"claimed": {**verdict["claimed"], "score": 7.0}}, {"reasons": None},
+        {"replayed": {**verdict["replayed"], "finished": 1}}, {"verdict": "withheld", "reasons": [{"code": ["score_mismatch"]}]},
+    ):  # fmt: skip
+        assert checked(**almost).differences, almost
+
+
+def test_a_file_without_an_end_is_no_bundle(monkeypatch):
+    from pathlib import Path
+
+    monkeypatch.setattr("replay.bundle.MOST_BYTES", 1000)
+    with pytest.raises(InputError, match="is larger than 1,000 bytes"):
+        check_bundle(Path("/dev/zero"), RULEBOOK)
+
+
+def test_no_bundle_is_written_that_does_not_prove_its_verdict(tmp_path):
+    """Today's challenge has other pieces: words and numbers stay those of the night, and a bundle is refused."""
+    lake, out = tmp_path / "lake", tmp_path / "out.zip"
+    table = write_challenges(tmp_path / "challenges.csv")
+    land(lake, THREE, "a.ndjson", [upload("g1", "p1"), upload("g2", "p2", seed=2, score=7)])
+    night(lake, challenges=table)
+    other = write_challenges(tmp_path / "other.csv")
+    other.write_text(other.read_text().replace("1234567", "7654321"))
+    for game_id, code in (("g1", 0), ("g2", 1)):
+        before = cli("game", game_id, "--lake", lake, "--challenges", table, "--json")
+        after = cli("game", game_id, "--lake", lake, "--challenges", other, "--json", "--html", tmp_path / "page.html")
+        assert (before.returncode, after.returncode) == (code, code)
+        assert json.loads(after.stdout) == json.loads(before.stdout)
+        assert "Today&#39;s rules and challenges give" in (tmp_path / "page.html").read_text("utf-8")
+        said = cli("game", game_id, "--lake", lake, "--challenges", other).stdout.decode()
+        replayed = json.loads(before.stdout)["replayed"]
+        assert f"{replayed['score']:,}" in said
+        assert "0 moves give the score 0" not in said
+        refused = cli("game", game_id, "--lake", lake, "--challenges", other, "--bundle", out, "--html", tmp_path / "none.html")
+        assert refused.returncode == 2
+        assert f"a bundle of game '{game_id}' would not prove" in refused.stderr.decode()
+        assert not out.exists()
+        assert not (tmp_path / "none.html").exists()
+
+
+def test_rules_that_come_later_change_nothing_for_unknown_ones(tmp_path):
+    """A game of unknown rules gives the same verdict when other rules have been installed since its night."""
+    import shutil
+
+    lake, out = tmp_path / "lake", tmp_path / "out.zip"
+    table = write_challenges(tmp_path / "challenges.csv")
+    land(lake, THREE, "a.ndjson", [upload("g1", "p1"), upload("g2", "p2", seed=2, rules="9.9.9")])
+    night(lake, challenges=table)
+    more = tmp_path / "rules"
+    shutil.copytree(BUILT_IN / "blocks", more / "blocks", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    (more / "blocks" / "1.3.0.toml").write_bytes(RULES.replace(b"1.2.0", b"1.3.0"))
+    made = cli("game", "g2", "--lake", lake, "--challenges", table, "--rules", more, "--bundle", out)
+    assert made.returncode == 1, made.stderr
+    assert "Today's rules" not in made.stdout.decode()
+    assert cli("check-bundle", out).returncode == 0
+
+
+def test_outputs_are_not_written_over_each_other(tmp_path):
+    from replay.published import record_object
+
+    game = tmp_path / "game.json"
+    game.write_text(json.dumps(record_object(replace(honest(), challenge="2026-10-31"))))
+    table, before, out = write_challenges(tmp_path / "challenges.csv"), game.read_bytes(), tmp_path / "my game.zip"
+    for words in (["--bundle", game], ["--html", game], ["--html", out, "--bundle", out]):
+        refused = cli("game", game, "--challenges", table, *words)
+        assert refused.returncode == 2, words
+        assert "name another file" in refused.stderr.decode() or "give each its own" in refused.stderr.decode()
+    assert game.read_bytes() == before
+    assert not out.exists()
+    made = cli("game", game, "--challenges", table, "--bundle", out)
+    assert "replay check-bundle 'my game.zip' --sha256" in made.stdout.decode()
+    told = json.loads(cli("game", game, "--challenges", table, "--bundle", out, "--json").stdout)["bundle"]
+    assert told == {"file": str(out), "sha256": check_bundle(out, RULEBOOK).sha256}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_is_not_utf_8_gets_escapes(tmp_path, encoding):
+    from replay.published import record_object
+
+    game, out = tmp_path / "game.json", tmp_path / "out.zip"
+    game.write_text(json.dumps(record_object(replace(honest(), game_id="g-\U0001f600", challenge="2026-10-31"))))
+    table = write_challenges(tmp_path / "challenges.csv")
+    env = {"PYTHONIOENCODING": encoding}
+    for words in (("game", game, "--challenges", table, "--lang", "de", "--bundle", out), ("check-bundle", out)):
+        done = cli(*words, env=env)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"g-\\U0001f600" in done.stdout

@@ -22,6 +22,7 @@ from tests.replay.night_support import (
     ROOT,
     THREE,
     TWO,
+    decide,
     lake_of_all_kinds,
     land,
     line,
@@ -375,3 +376,31 @@ def test_paths_are_taken_before_ids(game, kinds, tmp_path, monkeypatch):
     Path("fine").unlink()
     Path("fine").mkdir()
     assert one_object(game("fine", "--json", env=kinds[1])[1])["game_id"] == "fine"
+
+
+def test_what_a_review_decided_is_told(game, tmp_path):
+    """A flagged game that somebody cleared counts, an upheld one does not: neither is told to wait for a review."""
+    lake, challenges = tmp_path / "lake", write_challenges(tmp_path / "c.csv")
+    quick = upload("quick", "p3", seed=3)
+    land(lake, THREE, "a.ndjson", [
+        upload("g1", "p1", score=1), upload("g2", "p2", seed=2, score=1),
+        replace(quick, finished_at=quick.started_at + 1000), upload("g4", "p4", seed=4, score=1),
+    ])  # fmt: skip
+    night(lake, challenges=challenges)
+    env = {"REPLAY_CHALLENGES": challenges, "REPLAY_LAKE": lake}
+    before = {name: game(name, "--json", env=env)[1] for name in ("g1", "g2", "quick", "g4")}
+    assert "does not count unless a review clears it" in game("g1", env=env)[1]
+    for action, name in (("clear", "g1"), ("uphold", "g2"), ("uphold", "quick"), ("note", "g4")):
+        decide(lake, action, name)
+    told = {name: game(name, "--to", 1, env=env)[1] for name in before}
+    assert "The game was looked at and cleared: it counts as it was uploaded" in told["g1"]
+    assert "The game was looked at and does not count, for the reason that follows." in told["g2"]
+    assert "It was looked at by a person and does not count in the standings." in told["quick"]
+    assert "It counts" not in told["quick"]
+    assert "unless a review clears it" not in told["g1"] + told["g2"]
+    assert "unless a review clears it" in told["g4"]
+    assert "La partita è stata esaminata e approvata" in game("g1", "--lang", "it", "--to", 1, env=env)[1]
+    # What the machine found stays what it was.
+    assert {name: game(name, "--json", env=env)[1] for name in before} == before
+    decide(lake, "undo", "g1", undoes=1)
+    assert "unless a review clears it" in game("g1", env=env)[1]

@@ -179,7 +179,7 @@ def test_words_of_times():
     late = record(FINISHED_TOKENS, FINISHED, started_at=0, uploaded_at=NOON + 30 * v.DAY)
     said = " ".join(dispute(late).words())
     assert "started at 1970-01-01 00:00:00 UTC; this challenge can be started from 2026-10-30 10:00:00 UTC to before" in said
-    assert "uploaded at 2026-11-30 12:00:00 UTC; an upload for this challenge counts at most 2026-11-04 12:00:00 UTC" in said
+    assert "uploaded at 2026-11-30 12:00:00 UTC; an upload for this challenge counts until 2026-11-04 12:00:00 UTC at the latest" in said
 
 
 def test_pace_is_told_with_its_numbers():
