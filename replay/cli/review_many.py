@@ -187,7 +187,7 @@ def _games(number: int) -> str:
 
 
 def waiting_words(games: int, groups: int) -> str:
-    """What else moves with a preview, as it waits for the next night: games that were decided about, groups that were released."""
+    """What else a preview moves, as it waits for the next night: games that were decided about, groups that were released."""
     waits = [f"what was decided about {_games(games)}"] if games else []
     if groups:
         waits.append(f"what was released or held back again of {groups:,} app version{'' if groups == 1 else 's'}")

@@ -171,8 +171,8 @@ def recorded_of(
     row: Mapping[str, Any] | None = None,
 ) -> Recorded | None:  # fmt: skip
     """The decision that the address names as just recorded (parameter ``recorded``), if it is one of ``decisions``, which are all
-    on one subject, or all of one batch; ``history`` are all on their subjects, ``row`` is the game's verdict row.  None otherwise:
-    a made-up number says nothing."""
+    on one subject, or all of one batch; ``history`` are all on their subjects, ``row`` is the game's verdict row.  None
+    otherwise: a made-up number says nothing."""
     wanted = request.query_params.get("recorded", "")
     found = next((decision for decision in decisions if str(decision.id) == wanted), None)
     if found is None:
