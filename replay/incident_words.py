@@ -47,7 +47,7 @@ def incident_words(incident: Mapping[str, Any]) -> str:
     for rules, games in sorted(incident["rules_that_agree"].items(), key=lambda item: (-item[1], item[0])):
         sentences.append(f"Under rules {visible(rules)} {games:,} of them come out as they were uploaded")
     if incident["counted_before"]:
-        sentences.append(f"{incident['counted_before']:,} of them counted before and count on")
+        sentences.append(f"{incident['counted_before']:,} of them counted before and count on unless they are released")
     return ". ".join(sentences) + "."
 
 

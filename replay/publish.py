@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -130,7 +130,7 @@ def _stage_day(
     verdicts = publication.stage(lake.verdict_file(day))
     clocks = find_odd_clocks((batch for part in parts for batch in part.batches()), settings.judge)
     own = {key: value for key, value in relations.items() if key[0] == day}
-    days = days_of(publication, lake, day, settings.withhold)
+    days = days_of(publication, lake, day, settings.withhold, elsewhere)
     held = hold_back(con, day, found_rows(parts, own, day, clocks), days, settings.withhold)
     write_verdicts(verdicts, parts, own, day, clocks, held)
     quarantine = publication.stage(lake.quarantine_file(day))
@@ -138,9 +138,11 @@ def _stage_day(
     pq.write_table(pa.Table.from_pylist(rows, QUARANTINE_SCHEMA), quarantine, compression="zstd")
     run = _describe(con, day, pulled, results, settings, verdicts, rows, held)
     run |= prove(con, staging_of(lake, day) / "proof", day, parts, keys_of(parts), settings).as_json()
-    for other in sorted(set(elsewhere)):
-        _restate(con, lake, other, elsewhere[other], relations, publication, settings.withhold)
+    # Before the days that are decided again against this one.
     publication.stage(lake.run_file(day)).write_text(run_text(run), "utf-8")
+    related = {day, *elsewhere}
+    for other in sorted(elsewhere):
+        _restate(con, lake, other, elsewhere[other], relations, publication, settings.withhold, related)
     return run
 
 
@@ -304,11 +306,11 @@ def write_table(path: Path, rows: pa.Table) -> None:
 
 def _restate(
     con: duckdb.DuckDBPyConnection, lake: Lake, day: date, touched: list[Identity], relations: dict[Identity, Relation],
-    publication: Publication, limits: Limits,
+    publication: Publication, limits: Limits, related: Collection[date],
 ) -> None:  # fmt: skip
     """Stage another day's verdicts again when the relations of its uploads changed, and its run.json with them.
 
-    What of its flags is held back is decided again then, from its rows and the days before it.
+    What of its flags is held back is decided again then, from its rows, the days before it and what counted on the ``related``.
     """
     table = as_found(read_verdicts(lake.verdict_file(day)))
     places = {(file, line) for _, file, line in touched}
@@ -317,7 +319,7 @@ def _restate(
     restated = pa.Table.from_batches(batches, VERDICT_SCHEMA)
     if restated.select(_DECIDED).equals(table.select(_DECIDED)):
         return
-    days = days_of(publication, lake, day, limits)
+    days = days_of(publication, lake, day, limits, related)
     held = hold_back(con, day, restated.to_batches(), days, limits)
     staged = publication.stage(lake.verdict_file(day))
     write_table(staged, held.mark(restated))

@@ -4,10 +4,10 @@ A group is (game, platform, app version, rules).  When its share of flags on a d
 test with a stated rate of error), the rows of these flags become ``withheld``: one incident, and nobody is accused.  All that was
 found stays in the row; only ``verdict`` and ``counted`` are others.
 
-- Such a row counts only when the very same upload counted in the verdict file of that day as it was published before: a day that
-  is verified again under a broken rules file takes nobody's score away, and one that comes in for the first time gives none.  A
-  night that runs again finds what it published itself, and gives the same.  A lake that is made anew from its logs alone has
-  nothing published before: no such row counts there.
+- Such a row counts only when the same game counted in the verdict file of that day as it was published before, or in that of a
+  day with a copy of it: a day that is verified again under a broken rules file takes nobody's score away, whichever of a phone's
+  retries came in by then, and one that comes in for the first time gives none.  A night that runs again finds what it published
+  itself, and gives the same.  A lake made anew from its logs alone has nothing published before: no such row counts there.
 - A group's past are the days before that are published, as machines found them, never a later day and never the clock.  Days on
   which it was held back are left out (when all of them were, what was usual before them still is), so a broken app stays
   held back, day after day, until its games come out again; the incident says since when.  What people release (``replay
@@ -71,10 +71,11 @@ STANDING: Mapping[str, str] = MappingProxyType({
 @dataclass(frozen=True)
 class Days:
     """What a day's flags are held against: ``past`` are the verdict files of the published days before, the newest last, and
-    ``runs`` their run.json; ``before`` is the day's own file as it was published before, None if it never was."""
+    ``runs`` their run.json; ``before`` are the day's own file as it was published before, if it was, and those of the days with
+    uploads that are related to its own."""
 
     past: tuple[tuple[date, Path], ...] = ()
-    before: Path | None = None
+    before: tuple[Path, ...] = ()
     runs: Mapping[date, Path] = field(default_factory=dict)
 
 
@@ -88,13 +89,16 @@ class _Suspected:
     tests: int
 
 
-def days_of(publication: Publication, lake: Lake, day: date, limits: Limits) -> Days:
-    """The days that a day's flags are held against; those that are staged already as they will be."""
+def days_of(publication: Publication, lake: Lake, day: date, limits: Limits, related: Iterable[date] = ()) -> Days:
+    """The days that a day's flags are held against; those that are staged already as they will be.
+
+    ``related`` are the days with uploads that are related to the day's own.
+    """
     earlier = [other for other in publication.verdict_days() if other < day][-limits.days :]
-    before = lake.verdict_file(day)
+    before = [lake.verdict_file(other) for other in sorted({day, *related})]
     return Days(
         tuple((other, publication.newest(lake.verdict_file(other))) for other in earlier),
-        before if before.exists() else None, {other: publication.newest(lake.run_file(other)) for other in earlier},
+        tuple(path for path in before if path.exists()), {other: publication.newest(lake.run_file(other)) for other in earlier},
     )  # fmt: skip
 
 
@@ -263,7 +267,7 @@ def _incidents_of(run: Path) -> list[dict[str, Any]]:
 
 
 def _detail(
-    con: duckdb.DuckDBPyConnection, incidents: list[dict[str, Any]], before: Path | None
+    con: duckdb.DuckDBPyConnection, incidents: list[dict[str, Any]], before: Sequence[Path]
 ) -> list[tuple[int, bool]]:
     """The rows that are held back, in order, and whether they count as before; the incidents are told of them."""
     import pyarrow as pa
@@ -271,7 +275,7 @@ def _detail(
     table = pa.table({name: pa.array([incident[name] for incident in incidents], pa.string()) for name in GROUP})
     con.register("incidents", table)
     # A file of an earlier processing version lacks columns that came later: they are null there.
-    rows = f" union all by name select * from read_parquet({quoted(before)}, hive_partitioning = false)" if before else ""
+    rows = "".join(f" union all by name select * from read_parquet({quoted(path)}, hive_partitioning = false)" for path in before)
     con.execute(
         f"create or replace temp view published_before as (select *, null::boolean as counted from today_flags limit 0){rows}"
     )

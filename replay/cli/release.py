@@ -152,9 +152,10 @@ def _preview(where: Lake, store: ReviewStore, incident: Incident, as_json: bool)
     """What is held back of a group, and what releasing it would move; nothing is recorded."""
     from datetime import UTC, datetime
 
-    from replay.cli.review_many import show_moves
+    from replay.cli.review_many import show_moves, waiting_words
     from replay.incident_words import incident_words
     from replay.moves import what_would_move
+    from replay.reviews.model import waiting
     from replay.reviews.releases import Release, waiting_groups
     from replay.standings_queries import query_publication
 
@@ -163,12 +164,13 @@ def _preview(where: Lake, store: ReviewStore, incident: Incident, as_json: bool)
         # What it would move does not depend on when.
         asked = Release(known[-1].id + 1 if known else 1, "release", incident.group, "", "", datetime(1970, 1, 1, tzinfo=UTC))
         moves = what_would_move(where, common.load_settings().night(), [], releases=[asked])
-        through: Any = query_publication(where.current_warehouse())["releases_through"]
-        waiting = waiting_groups(known, through)
+        through: Any = query_publication(where.current_warehouse())
+        groups, games = waiting_groups(known, through["releases_through"]), waiting(store.decisions(), through["reviews_through"])
     else:
-        moves, waiting = None, 0
+        moves, groups, games = None, 0, 0
     if as_json:
-        common.print_json(incident.as_json() | {"moves": None if moves is None else moves.as_json(), "waiting": waiting})
+        shown = None if moves is None else moves.as_json()
+        common.print_json(incident.as_json() | {"moves": shown, "waiting": groups, "decisions_waiting": games})
         return
     out = common.console()
     out.print(f"{incident.group.day}: {incident_words(incident.found)}", soft_wrap=True)
@@ -177,7 +179,7 @@ def _preview(where: Lake, store: ReviewStore, incident: Incident, as_json: bool)
         return
     assert moves is not None
     out.print(_concerned(incident.found), soft_wrap=True)
-    show_moves(moves, f", together with {waiting:,} other groups that wait for the next night" if waiting else "")
+    show_moves(moves, waiting_words(games, groups))
     out.print("Nothing is released yet: give the same call with --reason TEXT to release this group.", soft_wrap=True)
 
 

@@ -26,14 +26,15 @@ _DOING = {"uphold": "uphold", "clear": "clear", "note": "leave a note on"}
 
 @dataclass(frozen=True)
 class _Many:
-    """The games to decide about: their rows and drafts, how many are decided so already, how many decisions wait for a night
-    besides, and the id of the newest decision that was looked at."""
+    """The games to decide about: their rows and drafts, how many are decided so already, how many decisions and releases wait for
+    a night besides, and the id of the newest decision that was looked at."""
 
     action: str
     rows: list[dict[str, Any]]
     drafts: list[Draft]
     already: int
     waiting: int
+    releases_waiting: int
     seen: int
 
 
@@ -59,7 +60,8 @@ def decide_many(where: Lake, store: ReviewStore, action: str, wishes: Mapping[st
     if call.as_json:
         common.print_json({
             "action": action, "games": len(many.rows), "decided_so_already": many.already, "states": _states(many.rows),
-            "would_not_count": _uncounted(many.rows) if action == "clear" else {}, "waiting": many.waiting, "seen": many.seen,
+            "would_not_count": _uncounted(many.rows) if action == "clear" else {}, "waiting": many.waiting,
+            "releases_waiting": many.releases_waiting, "seen": many.seen,
             "game_ids": [row["game_id"] for row in many.rows], "moves": None if moves is None else moves.as_json(),
             "decisions": [decision.as_json() for decision in made],
         })  # fmt: skip
@@ -71,6 +73,7 @@ def _find(where: Lake, store: ReviewStore, action: str, wanted: FlagFilter, seen
     from replay.flags import query_flags
     from replay.reviews.games import draft
     from replay.reviews.model import waiting
+    from replay.reviews.releases import waiting_groups
     from replay.standings_queries import query_publication
 
     where.refresh("standings")
@@ -83,9 +86,12 @@ def _find(where: Lake, store: ReviewStore, action: str, wanted: FlagFilter, seen
     # The same upload may lie in two files.
     left = {row["subject"]: row for row in rows if row["review"].state != already or row["review"].new_facts}
     drafts = [replace(draft(action, row, by_subject.get(subject, [])), seen=newest) for subject, row in left.items()]
-    through: Any = query_publication(warehouse)["reviews_through"]
+    through: Any = query_publication(warehouse)
+    groups = waiting_groups(store.releases(), through["releases_through"])
     already_so = len({row["subject"] for row in rows} - left.keys())
-    return _Many(action, list(left.values()), drafts, already_so, waiting(decisions, through), newest)
+    return _Many(
+        action, list(left.values()), drafts, already_so, waiting(decisions, through["reviews_through"]), groups, newest
+    )
 
 
 def undo_many(store: ReviewStore, first: Decision, call: Call) -> None:
@@ -168,8 +174,7 @@ def _print(many: _Many, moves: Moves | None, made: Sequence[int], call: Call) ->
         for why, number in _uncounted(many.rows).items():
             say(f"Of them {_games(number)} will not count even so: {why}.")
     if moves is not None:
-        waiting = f", together with what was decided about {_games(many.waiting)} and waits for the next night"
-        show_moves(moves, waiting if many.waiting else "")
+        show_moves(moves, waiting_words(many.waiting, many.releases_waiting))
     if made:
         say(f"Recorded: {_numbers(made)}, by {visible(call.reviewer)}: {visible(call.reason, 200)}")
         say("A note moves nothing in the standings." if many.action == "note" else next_words(call.lake))
@@ -179,6 +184,14 @@ def _print(many: _Many, moves: Moves | None, made: Sequence[int], call: Call) ->
 
 def _games(number: int) -> str:
     return "1 game" if number == 1 else f"{number:,} games"
+
+
+def waiting_words(games: int, groups: int) -> str:
+    """What else a preview moves, as it waits for the next night: games that were decided about, groups that were released."""
+    waits = [f"what was decided about {_games(games)}"] if games else []
+    if groups:
+        waits.append(f"what was released or held back again of {groups:,} app version{'' if groups == 1 else 's'}")
+    return f", together with {' and '.join(waits)} and waits for the next night" if waits else ""
 
 
 def show_moves(moves: Moves, besides: str = "") -> None:

@@ -19,7 +19,7 @@ from replay.dashboard.forms import cookie_path
 from replay.errors import UsageError
 from replay.reviews.drafts import LONGEST_REASON, LONGEST_REVIEWER, checked_words
 from replay.reviews.games import facts_of_row
-from replay.reviews.model import Decision, Review, review_of, undone_ids, why_not_counted
+from replay.reviews.model import Decision, Review, review_of, undone_ids, waiting, why_not_counted
 
 if TYPE_CHECKING:
     from replay.lake import Lake
@@ -167,10 +167,12 @@ class Recorded:
 
 
 def recorded_of(
-    request: Request, lake: Lake, decisions: Sequence[Decision], row: Mapping[str, Any] | None = None
-) -> Recorded | None:
+    request: Request, lake: Lake, decisions: Sequence[Decision], history: Sequence[Decision],
+    row: Mapping[str, Any] | None = None,
+) -> Recorded | None:  # fmt: skip
     """The decision that the address names as just recorded (parameter ``recorded``), if it is one of ``decisions``, which are all
-    on one subject, or all of one batch; ``row`` is the game's verdict row.  None otherwise: a made-up number says nothing."""
+    on one subject, or all of one batch; ``history`` are all on their subjects, ``row`` is the game's verdict row.  None
+    otherwise: a made-up number says nothing."""
     wanted = request.query_params.get("recorded", "")
     found = next((decision for decision in decisions if str(decision.id) == wanted), None)
     if found is None:
@@ -180,7 +182,8 @@ def recorded_of(
     together = len({decision.subject for decision in decisions}) if row is None else 1
     return Recorded(
         told=tell(of_game, () if row is None else facts_of_row(row))[found.id],
-        games=together, waits=found.id > through, seen=max(decision.id for decision in of_game),
+        # Standings that stood before are taken again, with their number, when all that came since was undone.
+        games=together, waits=waiting(history, through) > 0, seen=max(decision.id for decision in of_game),
         reviewer=remembered_reviewer(request),
         futile=why_not_counted(row) if row is not None and found.action == "clear" else None,
     )  # fmt: skip

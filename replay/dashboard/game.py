@@ -266,7 +266,7 @@ def _review(request: Request, lake: Lake, row: dict[str, Any]) -> dict[str, Any]
         "decides": person.may_decide and not is_copy, "actions": actions,
         "futile": why_not_counted(row) if row["verdict"] in ("flagged", "withheld") and not row["counted"] else None,
         "counted": counts(row, review), "reviewer": remembered_reviewer(request),
-        "recorded": recorded_of(request, lake, decisions, row),
+        "recorded": recorded_of(request, lake, decisions, decisions, row),
     }  # fmt: skip
 
 

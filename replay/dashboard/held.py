@@ -19,7 +19,7 @@ from replay.dashboard.deciding import Field, Words, remember_reviewer, remembere
 from replay.dashboard.forms import own_form
 from replay.errors import InputError, ReplayError, UsageError
 from replay.reviews.incidents import Incident
-from replay.reviews.releases import Group, Line, Release, group_words, log_lines, standing_by_group
+from replay.reviews.releases import Group, Line, Release, group_words, log_lines, standing_by_group, waiting_groups
 
 if TYPE_CHECKING:
     from datetime import date
@@ -183,7 +183,9 @@ def night_answer(request: Request, lake: Lake, day: date, tried: Tried | None = 
         earlier=max((other for other in published if other < day), default=None),
         later=min((other for other in published if other > day), default=None),
         held=shown(night.incidents, releases, request.app.state.settings.lake), tried=tried, recorded=recorded,
-        waits=recorded is not None and recorded.id > through, reviewer=remembered_reviewer(request),
+        # Of this group: standings that stood before are taken again, with their number, when all that came since was undone.
+        waits=recorded is not None and waiting_groups([one for one in releases if one.group == recorded.group], through) > 0,
+        reviewer=remembered_reviewer(request),
         standing={one.id for one in standing_by_group(releases).values()},
     )  # fmt: skip
 

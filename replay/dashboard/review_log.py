@@ -89,7 +89,8 @@ def page(
         else:
             found = shown = store.decisions(newest_first=True, limit=SHOWN, offset=first)
             total = store.count()
-        history = by_subject(store.decisions({decision.subject for decision in (found if wanted.batch else shown)}))
+        known = store.decisions({decision.subject for decision in (found if wanted.batch else shown)})
+        history = by_subject(known)
         # They are about app versions, not about games: no filter fits them, and they are few.
         released = [] if wanted.any or first else log_lines(store.releases())
     games = games_now(request, lake, {decision.subject for decision in shown})
@@ -98,7 +99,7 @@ def page(
         request, "reviews.html.j2", status, title="Decisions", wanted=wanted, rows=_lines(shown, history, facts),
         total=total, actions=[(name, _WORDS[name]) for name in ACTIONS], games=GAMES, words=words,
         reviewer=words.reviewer or remembered_reviewer(request),
-        recorded=recorded_of(request, lake, found) if wanted.batch else None,
+        recorded=recorded_of(request, lake, found, known) if wanted.batch else None,
         batch_standing=len(still_newest(found, history)) if wanted.batch else 0,
         pager=pager("reviews", asdict(wanted), first, SHOWN, total), released=released[:SHOWN],
         released_more=max(len(released) - SHOWN, 0), group_words=group_words,

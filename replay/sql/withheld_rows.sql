@@ -1,6 +1,8 @@
 -- Grain: one row per verdict row of the day that is held back, by its place in the file (from 0), and whether it counts as it did before.
 -- Reads `today_flags` (its flagged rows as they were found), `incidents` (groups) and `published_before` (the day's rows as they were
--- published before).  The very same upload is one in which all is the same that two uploads can differ in.
+-- published before, with those of the days that its uploads are related to).  The same game is one in which all is the same that
+-- two games can differ in: a retry may come in first and under another id.  Of one game no more than one upload is wanted, as the
+-- others are copies of it.
 CREATE OR REPLACE TEMP TABLE held AS
 WITH wanted AS (
     SELECT *
@@ -10,11 +12,11 @@ WITH wanted AS (
 ),
 counted_before AS (
     SELECT DISTINCT
-        game, challenge, game_id, player_id, attempt, mode, rules, log_hash_low, log_hash_high, score, best_combo, level, lines,
+        game, challenge, player_id, attempt, mode, rules, log_hash_low, log_hash_high, score, best_combo, level, lines,
         final_board, true AS counts
     FROM published_before
+    SEMI JOIN wanted USING (player_id, challenge, log_hash_low, log_hash_high)
     WHERE counted
-        AND game_id IN (SELECT game_id FROM wanted)
 )
 SELECT
     wanted.row,
@@ -32,8 +34,7 @@ SELECT
     END AS agreeing
 FROM wanted
 LEFT JOIN counted_before
-    ON counted_before.game_id = wanted.game_id
-    AND counted_before.player_id = wanted.player_id
+    ON counted_before.player_id = wanted.player_id
     AND counted_before.game = wanted.game
     AND counted_before.challenge = wanted.challenge
     AND counted_before.attempt = wanted.attempt

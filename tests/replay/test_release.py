@@ -207,6 +207,25 @@ def test_a_preview_says_what_would_move_and_records_nothing(run, lake):
     assert (found["held"], found["counted_before"], found["release"], found["moves"]["bests"]) == (FEW + 1, FEW - 1, None, FEW - 1)
 
 
+def test_a_preview_says_what_else_it_moves(run, lake):
+    """What waits for the next night, decisions and releases of other groups, is in the numbers of every preview."""
+    shut = ("review", "--uphold", "--where-held", "--where-platform", "ios", "--where-app-version", "3.1.4", "--reason", "x")
+    decided = game_of(FINE[1], 1)
+    assert run("review", decided, "--clear", "--reason", "our rules")[0] == 0
+    waits = " and waits for the next night: players "
+    assert f"standings, together with what was decided about 1 game{waits}" in run("release", "--day", THREE, *NAMED)[1]
+    assert run("release", "--day", THREE, *NAMED, "--reason", "x")[0] == 0
+    other = ("release", "--day", THREE, "--platform", "ios", "--app-version", "3.1.5")
+    both = f"together with what was decided about 1 game and what was released or held back again of 1 app version{waits}"
+    for words, decisions, groups in ((other, "decisions_waiting", "waiting"), (shut, "waiting", "releases_waiting")):
+        assert both in run(*words)[1], words
+        found = json.loads(run(*words, "--json")[1])
+        assert (found[decisions], found[groups], found["moves"]["bests"]) == (1, 1, 2 * (FEW - 1)), words
+    run("standings", "--restate")
+    found = json.loads(run(*other, "--json")[1])
+    assert (found["decisions_waiting"], found["waiting"], found["moves"]["bests"]) == (0, 0, FEW - 1)
+
+
 def test_releasing_listing_and_undoing(run, lake):
     code, out, err = run("release", "--day", THREE, *NAMED, "--reason", "looked at twenty of them")
     assert (code, err) == (0, "")

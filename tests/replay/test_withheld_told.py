@@ -66,7 +66,7 @@ def test_an_incident_in_words():
         " rules 1.0.0 3 of them come out as they were uploaded."
     )
     kept = incident_words(INCIDENT | {"counted_before": 12, "rules_that_agree": {}})
-    assert kept.endswith("since 2026-10-29. 12 of them counted before and count on.")
+    assert kept.endswith("since 2026-10-29. 12 of them counted before and count on unless they are released.")
     others = {of: incident_words(INCIDENT | {"past_of": of}) for of in ("platform", "game", "prior")}
     assert "usual is 2 of 2,000 of this game's other apps on that platform, as this one has no past of its own" in others["platform"]
     assert "usual is 2 of 2,000 of all other apps of this game, as this one has no past of its own" in others["game"]

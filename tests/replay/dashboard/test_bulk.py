@@ -134,6 +134,7 @@ def test_what_was_previewed_is_decided_together_and_can_be_undone_together(lake)
     assert f"{MANY - 1} of them still the newest" in text_of(batch)
     undone = follow(browser, send(browser, batch, "undo", reason="it was not the client"))
     assert f"Recorded as decision {MANY + 2} and {MANY - 2} more" in text_of(undone)
+    assert "Standings take it up the next night, or now" in text_of(undone)
     last = decisions(lake)[-(MANY - 1) :]
     assert {d.game_id for d in last} == set(COMBOS) - {"combo-3"} and {d.action for d in last} == {"undo"}
     again_ = send(browser, batch, "undo", reason="it was not the client")

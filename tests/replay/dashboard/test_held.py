@@ -148,8 +148,11 @@ def test_release_restate_and_undo_in_the_browser(lake):
     answer = follow(browser, send(browser, answer, "withhold", reason="it is the rules"))
     assert [one.undoes for one in releases(lake)] == [None, 1]
     assert "undone by 2" in text_of(answer) and len(forms(answer, "release")) == 5
+    assert "Recorded as release 2. Standings take it up the next night" in text_of(answer)
     restate_standings(Lake(lake), settings_of(lake))
     assert everything(lake) == before
+    told = text_of(page(browser, f"/night?day={THREE}&released=2"))
+    assert "Recorded as release 2. The standings hold it already." in told
 
 
 def test_a_form_sent_twice_records_one_release(lake):

@@ -349,8 +349,10 @@ def test_restating_moves_totals_and_boards_and_undoing_brings_everything_back(la
     # Sent again, by a double click or another person, it finds nothing to do.
     for sender in (browser, client(lake, BERT)):
         assert "Nothing to restate" in text_of(post(sender, "/restate"))
-    follow(browser, send(browser, open_game(browser, "wrong"), "undo", reason="not our bug after all"))
+    undone = text_of(follow(browser, send(browser, open_game(browser, "wrong"), "undo", reason="not our bug after all")))
+    assert "Recorded as decision 2" in undone and "Standings take it up the next night, or now" in undone
     assert "p-wrong" in text_of(post(browser, "/restate"))
+    assert "The standings hold it already." in text_of(open_game(browser, "wrong", recorded=2)), "the file from before is back"
     after = dump(warehouse(lake))
     assert {name for name in before if before[name] != after[name]} <= {"main.publication"}, "everything is back"
     assert total(lake, "p-wrong") is None
