@@ -367,8 +367,11 @@ def _verify_again(lake: Lake, sides: Sides, settings: NightSettings, question: Q
         shards = plan_shards(pulled.files, settings.shard_games)
         results = verify_day(sides.after, day, shards, changed, _as_report(advance))
         verdicts = sides.runs[day]["verdicts"]
-        if not sum(result.rows for result in results) and sum(verdicts.get(name, 0) for name in _ROWS):
-            sides.notes.append(f"No game of {day} could be read any more: a night would refuse to publish that.")
+        if not sum(result.rows for result in results):
+            if sum(verdicts.get(name, 0) for name in _ROWS):
+                sides.notes.append(f"No game of {day} could be read any more: a night would refuse to publish that.")
+        elif verdicts["verified"] and not any(result.verified for result in results):
+            sides.notes.append(f"No game of {day} would be verified any more: a night would refuse to publish that.")
         publication = Publication(sides.after)
         stage_day(publication, sides.after, day, pulled, results, changed)
         publication.commit()

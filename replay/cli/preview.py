@@ -32,7 +32,7 @@ def preview(
         str | None,
         typer.Option("--as", help="Version whose games are counted by the file as if they named it.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(help="Rows of each list at most.", min=0)] = 20,
+    limit: Annotated[int, typer.Option(help="Rows of each list at most.", min=0, max=10**9)] = 20,
     html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page here.", show_default=False)] = None,
     base: Annotated[
         Path | None,
