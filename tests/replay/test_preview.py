@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from replay.challenges import load_challenges
-from replay.errors import InputError, NightRunning, NothingVerified, ReferenceDataError, UsageError
+from replay.errors import InputError, NightError, NightRunning, NothingVerified, ReferenceDataError, UsageError
 from replay.games import kind_of
 from replay.lake import Lake, open_lake
 from replay.lookup import read_uploaded
@@ -452,6 +452,17 @@ def test_logs_that_are_not_those_of_the_night_are_told(lake):
     assert not ask(lake, same, THREE, THREE).would_move, "other days are none of its business"
 
 
+@pytest.mark.parametrize("first", [ONE, TWO])
+def test_a_damaged_file_of_the_lake_is_named_where_it_lies(lake, first):
+    """Whether its day is asked about or only related to those that are; the links to it are gone by then."""
+    path = lake / "verdicts" / f"day={ONE}" / "part-0.parquet"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises((InputError, NightError)) as refused:
+        ask(lake, BUILT_IN / "blocks" / "1.2.0.toml", first, TWO)
+    assert str(path) in str(refused.value)
+    assert "replay-preview-" not in str(refused.value)
+
+
 def test_a_night_that_publishes_meanwhile_is_told(lake):
     def report(step, done, total):
         if step == "standings":
@@ -536,6 +547,7 @@ def test_the_command_tells_people_machines_and_writes_a_page(made, tmp_path):
         (("--rules", tmp_path / "none.toml"), "none.toml: cannot be read as a rules file"),
         (("--rules", new, "--html", made / "page.html"), "lies in the lake"),
         (("--rules", new, "--html", tmp_path / "no" / "page.html"), "name a file in a folder that exists"),
+        (("--rules", new, "--html", tmp_path / "." / "new.toml"), "new.toml: is the rules file itself"),
     ):
         refused = cli(*words, *more)
         assert refused.returncode == 2, refused
