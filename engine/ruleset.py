@@ -71,7 +71,8 @@ def read_rules_file(path: Path, game: str) -> Section:
     """Open one rules file and check its ``game`` and ``version`` keys against the name it goes by.  Raises RulesError."""
     try:
         table = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        # Besides what is no TOML: numbers of thousands of digits, and tables nested without end.
         raise RulesError(f"{path}: cannot be read as a rules file ({error})") from error
     top = Section(str(path), "", table)
     named = top.take("game", str)

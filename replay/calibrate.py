@@ -10,26 +10,23 @@ Values that decide how a game goes on (board, streak, levels, times) are not fit
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from math import ceil, log
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from replay.calibrate_solve import Equations, Ints, solve
 from replay.challenges import ChallengeTable
 from replay.columns import RecordBatch
 from replay.errors import NightError, UsageError
 from replay.rulebook import Rulebook
 from replay.shards import plan_shards, worked_batches
 from replay.verify import Verifier
-
-Ints = npt.NDArray[np.int64]
 
 # By game: the key in the rules file, and the field of the loaded rules.
 KEYS: dict[str, dict[str, str]] = {
@@ -41,12 +38,6 @@ KEYS: dict[str, dict[str, str]] = {
     },
     "tetcolor": {"awards.rows": "row_awards", "awards.bomb": "bomb_award"},
 }  # fmt: skip
-# Fewer games than this say nothing: two forged claims may agree by chance or by design.
-LEAST_SUPPORT = 3
-LARGEST_VALUE = 10**6
-# A sample of equations without a forged one is found with this chance of failure when at least HONEST of the games are honest.
-HONEST, MISSED = 0.6, 1e-9
-MOST_TRIALS = 50_000
 _SHOWN = 20
 
 
@@ -85,7 +76,11 @@ class Value:
 @dataclass(frozen=True)
 class Calibration:
     """What the games of one game and rules version say: ``games`` were read, ``used`` have a legal log and the board that was
-    claimed, ``explained`` of those come out with the fitted values."""
+    claimed, ``explained`` of those come out with the fitted values.
+
+    ``copies`` of the games are the same upload again, which says nothing new; ``unreadable`` records beside them are no games.
+    ``ended_early``: there are more games than were asked for.
+    """
 
     game: str
     version: str
@@ -93,21 +88,16 @@ class Calibration:
     used: int
     explained: int
     values: tuple[Value, ...]
+    copies: int = 0
+    unreadable: int = 0
+    ended_early: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return {
             "game": self.game, "rules": self.version, "games": self.games, "used": self.used, "explained": self.explained,
+            "copies": self.copies, "unreadable": self.unreadable, "ended_early": self.ended_early,
             "values": [value.as_json() for value in self.values],
         }  # fmt: skip
-
-
-@dataclass
-class Equations:
-    """``counts`` (games x values) times the values is ``claims``, exactly, for an honest game; ``game_ids`` name the rows."""
-
-    counts: Ints
-    claims: Ints
-    game_ids: list[str] = field(default_factory=list)
 
 
 # --- Equations from logs ------------------------------------------------------------------------------------------------
@@ -144,6 +134,18 @@ def _with_only(rules: Any, game: str, wanted: tuple[str, int | None] | None, uni
     return replace(rules, **changes)
 
 
+@dataclass(frozen=True)
+class Read:
+    """What a batch holds of one game and rules version: the equations of its usable games, the ``contents`` that tell copies
+    among them and their ``places`` among all such ``games`` (from 1); ``unreadable`` records are of no game."""
+
+    equations: Equations
+    contents: list[bytes]
+    places: Ints
+    games: int
+    unreadable: int
+
+
 class Prober:
     """Turns batches of records into equations for the values of one game and rules version."""
 
@@ -159,14 +161,14 @@ class Prober:
         self._without = verifier(_with_only(rules, game, None, 0))
         self._only = [verifier(_with_only(rules, game, (name, index), self.unit)) for _, name, index in self.keys]
 
-    def read(self, batch: RecordBatch) -> tuple[Equations, int]:
-        """(equations of the batch's usable games, how many games of this game and version were in it).
+    def read(self, batch: RecordBatch) -> Read:
+        """The equations of the batch's usable games, copies among them.
 
         Raises NightError when the engine's score is not the sum that this module takes it for.
         """
         mine = [row for row in range(len(batch)) if batch.text("game", row) == self.game]
         mine = [row for row in mine if batch.text("rules", row) == self.rules.version]
-        as_is, usable = self._as_is.replay_scores(batch)
+        as_is, usable, log_hash = self._as_is.replay_scores(batch)
         rows = np.array([row for row in mine if usable[row]], np.int64)
         base = self._without.replay_scores(batch)[0][rows]
         counts = np.stack([probe.replay_scores(batch)[0][rows] - base for probe in self._only], axis=1)
@@ -175,31 +177,53 @@ class Prober:
             raise NightError(
                 f"{self.game} {self.rules.version}: a replayed score is not the sum of the rules' values, report this as a bug"
             )
-        claims = self.unit * (batch.numbers["score"][rows] - base)
+        # A claim at the end of 64 bits must not come round to an honest one.
+        most = 2**62 // self.unit
+        claims = self.unit * (np.clip(batch.numbers["score"][rows], -most, most) - base)
         ids = [str(batch.text("game_id", int(row))) for row in rows]
-        return Equations(counts, claims, ids), len(mine)
+        contents = [_content(batch, int(row), log_hash[row]) for row in rows]
+        return Read(Equations(counts, claims, ids), contents, np.searchsorted(mine, rows) + 1, len(mine), len(batch.quarantined))
 
 
-def read_equations(files: Iterable[Path], prober: Prober, threads: int | None, most: int) -> tuple[Equations, int]:
-    """(equations of the first ``most`` usable games of the files, games read).  Raises InputError and NightError."""
+def _content(batch: RecordBatch, row: int, log_hash: npt.NDArray[np.uint64]) -> bytes:
+    """What makes two uploads one game, as the nights tell copies (resolve_uploads.sql); all are of one game and version."""
+    texts = [batch.text(name, row) for name in ("mode", "challenge", "player_id", "final_board")]
+    numbers = [int(batch.numbers[name][row]) for name in ("attempt", "score", "best_combo")]
+    given = [int(batch.numbers[name][row]) if there[row] else None for name, there in batch.given.items()]
+    return blake2b(repr((texts, numbers, given, log_hash.tolist())).encode(), digest_size=16).digest()
+
+
+def read_equations(files: Iterable[Path], prober: Prober, threads: int | None, most: int) -> tuple[Equations, Calibration]:
+    """(equations of the first ``most`` usable games of the files, what was read and left out; nothing is fitted yet).
+
+    Raises InputError and NightError.
+    """
     parts: list[Equations] = []
-    games = used = 0
-    for shard in plan_shards(files, name=str):
-        for found, read in worked_batches(shard, prober.read, threads):
-            parts.append(found)
-            games, used = games + read, used + len(found.game_ids)
-            if used >= most:
-                break
-        if used >= most:
+    seen: set[bytes] = set()
+    games = copies = unreadable = 0
+    ended_early = False
+    for found in (found for shard in plan_shards(files, name=str) for found in worked_batches(shard, prober.read, threads)):
+        new = {content: row for row, content in reversed(list(enumerate(found.contents))) if content not in seen}
+        keep = sorted(new.values())
+        seen |= new.keys()
+        ended_early = len(seen) > most
+        if ended_early:
+            keep = keep[: len(keep) - (len(seen) - most)]
+        last = (keep[-1] + 1 if keep else 0) if ended_early else len(found.contents)
+        parts.append(found.equations.only(keep))
+        copies += last - len(keep)
+        games += found.games if not ended_early else int(found.places[last - 1]) if last else 0
+        unreadable += found.unreadable
+        if ended_early:
             break
+    read = Calibration(prober.game, prober.rules.version, games, 0, 0, (), copies, unreadable, ended_early)
     if not parts:
-        return Equations(np.zeros((0, len(prober.keys)), np.int64), np.zeros(0, np.int64)), games
-    counts = np.concatenate([part.counts for part in parts])[:most]
-    claims = np.concatenate([part.claims for part in parts])[:most]
-    return Equations(counts, claims, [game_id for part in parts for game_id in part.game_ids][:most]), games
+        return Equations(np.zeros((0, len(prober.keys)), np.int64), np.zeros(0, np.int64)), read
+    counts, claims = (np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "claims"))
+    return Equations(counts, claims, [game_id for part in parts for game_id in part.game_ids]), read
 
 
-# --- Solving ------------------------------------------------------------------------------------------------------------
+# --- What they say ------------------------------------------------------------------------------------------------------------
 
 
 def calibrate(prober: Prober, equations: Equations, games: int) -> Calibration:
@@ -222,167 +246,6 @@ def calibrate(prober: Prober, equations: Equations, games: int) -> Calibration:
             )
         )  # fmt: skip
     return Calibration(prober.game, prober.rules.version, games, len(equations.game_ids), int(fits.sum()), tuple(out))
-
-
-def solve(equations: Equations, names: Sequence[str]) -> tuple[list[int | None], list[str]]:
-    """(value of each column or None, why it cannot be told or "").
-
-    The fewest values that games determine among themselves are solved first; each later step takes those for known.
-    """
-    counts, claims = equations.counts, equations.claims
-    width = counts.shape[1]
-    found: list[int | None] = [None] * width
-    why = ["" if counts[:, column].any() else "no game earned it" for column in range(width)]
-    contested: set[frozenset[int]] = set()
-    while True:
-        group = _next_group(counts, found, contested)
-        if group is None:
-            break
-        known = [column for column in range(width) if found[column] is not None]
-        others = [column for column in range(width) if found[column] is None and column not in group]
-        rows = ~(counts[:, others] != 0).any(axis=1) & (counts[:, sorted(group)] != 0).any(axis=1)
-        left = claims[rows] - counts[np.ix_(rows, known)] @ np.array([found[c] for c in known], np.int64)
-        columns = sorted(group)
-        answer, problem = _consensus(counts[np.ix_(rows, columns)], left)
-        if answer is None:
-            contested.add(group)
-            for column in columns:
-                why[column] = problem
-            continue
-        for column, value in zip(columns, answer, strict=True):
-            found[column], why[column] = value, ""
-        # With more values known, more games speak for those that were left open.
-        contested.clear()
-    for column in range(width):
-        if found[column] is None and not why[column]:
-            why[column] = _together(counts, found, column, names)
-    return found, why
-
-
-def _next_group(counts: Ints, found: Sequence[int | None], contested: set[frozenset[int]]) -> frozenset[int] | None:
-    """The smallest set of unknown values that the games which earned no other unknown one could determine; None for none."""
-    unknown = [column for column, value in enumerate(found) if value is None]
-    patterns = {tuple(row) for row in np.unique(counts[:, unknown] != 0, axis=0).tolist()}
-    groups = {frozenset(c for c, earned in zip(unknown, row, strict=True) if earned) for row in patterns}
-    # What two games earned together is a group as well: (a, b) and (b, c) may determine all three.
-    for group in sorted(groups, key=lambda g: (len(g), sorted(g))):
-        groups |= {group | other for other in list(groups) if len(group & other) and len(groups) < 4096}
-    for group in sorted(groups - {frozenset()} - contested, key=lambda g: (len(g), sorted(g))):
-        others = [column for column in unknown if column not in group]
-        rows = ~(counts[:, others] != 0).any(axis=1)
-        inside = counts[np.ix_(rows, sorted(group))]
-        inside = inside[(inside != 0).any(axis=1)]
-        if len(inside) >= len(group) and len(_independent(inside.tolist())) == len(group):
-            return group
-    return None
-
-
-def _consensus(counts: Ints, claims: Ints) -> tuple[list[int] | None, str]:
-    """The integers that a majority of equations agree on exactly, or None and why there are none."""
-    size = counts.shape[1]
-    if len(counts) < max(LEAST_SUPPORT, size):
-        return None, _too_few(len(counts), max(LEAST_SUPPORT, size))
-    rng = random.Random(len(counts) * 1_000_003 + int(np.abs(claims).sum() % 1_000_003))
-    trials = min(MOST_TRIALS, ceil(log(MISSED) / log(1 - HONEST**size)) + 10)
-    best: list[int] | None = None
-    support = 0
-    for _ in range(trials):
-        rows = _independent_sample(counts, rng)
-        answer = _solve_exactly([counts[row].tolist() for row in rows], [int(claims[row]) for row in rows])
-        if answer is None or answer == best:
-            continue
-        agreeing = int((counts @ np.array(answer, np.int64) == claims).sum())
-        if agreeing > support:
-            best, support = answer, agreeing
-        if support * 10 >= len(counts) * 9:
-            break
-    if best is None or support * 2 <= len(counts) or support < LEAST_SUPPORT:
-        return None, f"no value is agreed on by most of the {len(counts)} games that depend on it"
-    agreeing_rows = counts[counts @ np.array(best, np.int64) == claims]
-    if (least := int((agreeing_rows != 0).sum(axis=0).min())) < LEAST_SUPPORT:
-        return None, _too_few(least, LEAST_SUPPORT)
-    if len(_independent(agreeing_rows.tolist())) < size:
-        return None, "the games that agree do not tell these values apart"
-    return best, ""
-
-
-def _independent_sample(counts: Ints, rng: random.Random) -> list[int]:
-    """Rows in random order that are independent of one another, as many as there are columns (or as there are at all)."""
-    size, chosen = counts.shape[1], list[int]()
-    basis: list[list[Fraction]] = []
-    for row in rng.sample(range(len(counts)), len(counts)) if len(counts) < 512 else _draws(len(counts), rng):
-        if _extend(basis, counts[row].tolist()):
-            chosen.append(row)
-            if len(chosen) == size:
-                break
-    return chosen
-
-
-def _draws(size: int, rng: random.Random) -> Iterable[int]:
-    for _ in range(4096):
-        yield rng.randrange(size)
-    yield from range(size)
-
-
-def _independent(rows: Sequence[Sequence[int]]) -> list[int]:
-    """Indices of rows, first come first, none of which follows from those before it."""
-    basis: list[list[Fraction]] = []
-    chosen = []
-    for index, row in enumerate(rows):
-        if _extend(basis, row):
-            chosen.append(index)
-            if len(basis) == len(row):
-                break
-    return chosen
-
-
-def _extend(basis: list[list[Fraction]], row: Sequence[int]) -> bool:
-    """Add a row to an echelon basis; False when it follows from it already."""
-    left = [Fraction(value) for value in row]
-    for held in basis:
-        pivot = next(at for at, value in enumerate(held) if value)
-        if left[pivot]:
-            factor = left[pivot] / held[pivot]
-            left = [value - factor * other for value, other in zip(left, held, strict=True)]
-    if not any(left):
-        return False
-    basis.append(left)
-    return True
-
-
-def _solve_exactly(rows: list[list[int]], claims: list[int]) -> list[int] | None:
-    """The integers from 0 to LARGEST_VALUE that solve a square system; None when there are none."""
-    size = len(rows)
-    table = [[Fraction(value) for value in row] + [Fraction(claim)] for row, claim in zip(rows, claims, strict=True)]
-    if size == 0 or len(table[0]) != size + 1:
-        return None
-    for column in range(size):
-        pivot = next((row for row in range(column, size) if table[row][column]), None)
-        if pivot is None:
-            return None
-        table[column], table[pivot] = table[pivot], table[column]
-        table[column] = [value / table[column][column] for value in table[column]]
-        for row in range(size):
-            if row != column and table[row][column]:
-                factor = table[row][column]
-                table[row] = [value - factor * other for value, other in zip(table[row], table[column], strict=True)]
-    answer = [line[-1] for line in table]
-    if any(value.denominator != 1 or not 0 <= value <= LARGEST_VALUE for value in answer):
-        return None
-    return [int(value) for value in answer]
-
-
-def _together(counts: Ints, found: Sequence[int | None], column: int, names: Sequence[str]) -> str:
-    """Why the games do not tell a value from others: those that it was always earned together with."""
-    depends = counts[counts[:, column] != 0]
-    others = [c for c in range(counts.shape[1]) if c != column and found[c] is None and (depends[:, c] != 0).any()]
-    if not others:
-        return _too_few(len(depends), LEAST_SUPPORT)
-    return f"the games do not tell it from {', '.join(names[c] for c in others)}"
-
-
-def _too_few(games: int, needed: int) -> str:
-    return f"only {games} game{'' if games == 1 else 's'} depend{'s' if games == 1 else ''} on it, {needed} are needed"
 
 
 def _runner_up(equations: Equations, depends: npt.NDArray[np.bool_], values: Ints, column: int) -> tuple[int | None, int]:
@@ -416,5 +279,6 @@ def fit_files(
         known = ", ".join(rulebook.versions(game)) or "none"
         raise UsageError(f"--version {version!r}: there are no such rules of {game}, known are {known}")
     prober = Prober(game, rules, challenges)
-    equations, games = read_equations(files, prober, threads, most)
-    return calibrate(prober, equations, games)
+    equations, read = read_equations(files, prober, threads, most)
+    found = calibrate(prober, equations, read.games)
+    return replace(found, copies=read.copies, unreadable=read.unreadable, ended_early=read.ended_early)

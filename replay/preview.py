@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import ENGINE_VERSION
 from replay.database import connect, quoted, rows_of
-from replay.errors import InputError, NightError, NightRunning, ReferenceDataError, UsageError, first_line
+from replay.errors import InputError, NightError, NightRunning, ReferenceDataError, ReplayError, UsageError, first_line
 from replay.lake import Lake, Publication
 from replay.moves import Moves, compare
 from replay.night import NightSettings, Pulled, Report, read_run, standings_settings, verify_day
@@ -167,19 +167,31 @@ def judged(lake: Lake, settings: NightSettings, question: Question, report: Repo
         runs = _runs(lake, question)
         known = reviews_of(lake)
         sides = Sides(Path(name), runs, known.decisions, releases=known.releases)
-        _link_published(lake, sides, settings)
-        _refuse_nothing(sides, settings, question)
-        if question.as_version is None:
-            _verify_again(lake, sides, settings, question, report)
-        else:
-            _count_again(lake, sides, settings, question, question.as_version, report)
-        if report:
-            report("standings", 0, 0)
-        for side, decisions in ((sides.before, sides.decisions), (sides.after, sides.decisions_after())):
-            _build(sides, side, settings, decisions)
+        try:
+            _judge(lake, sides, settings, question, report)
+        except ReplayError as error:
+            # The links are gone when somebody reads this: the files that they stand for are meant.
+            told = str(error)
+            for side in (sides.before, sides.after):
+                told = told.replace(str(side.root), lake.name)
+            error.args = (told,)
+            raise
         if _state(lake) != state:
             raise _published_meanwhile(lake)
         yield sides
+
+
+def _judge(lake: Lake, sides: Sides, settings: NightSettings, question: Question, report: Report | None) -> None:
+    _link_published(lake, sides, settings)
+    _refuse_nothing(sides, settings, question)
+    if question.as_version is None:
+        _verify_again(lake, sides, settings, question, report)
+    else:
+        _count_again(lake, sides, settings, question, question.as_version, report)
+    if report:
+        report("standings", 0, 0)
+    for side, decisions in ((sides.before, sides.decisions), (sides.after, sides.decisions_after())):
+        _build(sides, side, settings, decisions)
 
 
 def refuse_place(lake: Lake) -> None:
@@ -367,8 +379,11 @@ def _verify_again(lake: Lake, sides: Sides, settings: NightSettings, question: Q
         shards = plan_shards(pulled.files, settings.shard_games)
         results = verify_day(sides.after, day, shards, changed, _as_report(advance))
         verdicts = sides.runs[day]["verdicts"]
-        if not sum(result.rows for result in results) and sum(verdicts.get(name, 0) for name in _ROWS):
-            sides.notes.append(f"No game of {day} could be read any more: a night would refuse to publish that.")
+        if not sum(result.rows for result in results):
+            if sum(verdicts.get(name, 0) for name in _ROWS):
+                sides.notes.append(f"No game of {day} could be read any more: a night would refuse to publish that.")
+        elif verdicts["verified"] and not any(result.verified for result in results):
+            sides.notes.append(f"No game of {day} would be verified any more: a night would refuse to publish that.")
         publication = Publication(sides.after)
         stage_day(publication, sides.after, day, pulled, results, changed)
         publication.commit()

@@ -35,7 +35,8 @@ def read_new_rules(path: Path) -> NewRules:
     try:
         data = path.read_bytes()
         table = tomllib.loads(data.decode("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        # Besides what is no TOML: numbers of thousands of digits, and tables nested without end.
         raise ReferenceDataError(f"{path}: cannot be read as a rules file ({first_line(error)})") from error
     game, version = table.get("game"), table.get("version")
     if game not in NAMES:

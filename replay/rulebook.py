@@ -110,7 +110,7 @@ def _game_of(path: Path) -> str:
 
     try:
         return str(tomllib.loads(path.read_text("utf-8")).get("game", "blocks"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (OSError, ValueError, RecursionError):
         return "blocks"
 
 

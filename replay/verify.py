@@ -187,8 +187,8 @@ class Verifier:
         quarantined.sort(key=lambda q: q.line)
         return VerifiedBatch(rows, quarantined, batch.scanned, batch.received, int(np.count_nonzero(fine)), drawn)
 
-    def replay_scores(self, batch: RecordBatch) -> tuple[Ints, np.ndarray]:
-        """(score of each game as replayed, whether its log is legal and the claimed board and best combo come out).
+    def replay_scores(self, batch: RecordBatch) -> tuple[Ints, np.ndarray, np.ndarray]:
+        """(score of each game as replayed, whether its log is legal and the claimed board and best combo come out, log's hash).
 
         What cannot be replayed under this verifier's rules and challenges has False.  Nothing is judged.
         """
@@ -198,7 +198,7 @@ class Verifier:
         self._replay(batch, result, codes, combinations)
         replayed = np.array([c.deal is not None for c in combinations], np.bool_)[codes]
         legal = replayed & (result.status == END) & (result.board == BOARD_EQUAL)
-        return result.score, legal & (result.best_combo == batch.numbers["best_combo"])
+        return result.score, legal & (result.best_combo == batch.numbers["best_combo"]), result.log_hash
 
     def _anonymise(self, batch: RecordBatch) -> None:
         if not self.anonymised or not len(batch):

@@ -49,13 +49,16 @@ def calibrate(
     settings = common.load_settings(challenges=challenges, rules=rules, threads=threads).night()
     rulebook = settings.rulebook()
     table = load_challenges(settings.challenges_file, rulebook)
-    wanted = version or rulebook.versions(game)[-1]
+    known = rulebook.versions(game)
+    if not known:
+        raise UsageError(f"--game {game}: --rules holds no rules file of it, there is nothing to compare with")
+    wanted = version or known[-1]
     if files:
         found = fit_files(files, game, wanted, rulebook, table, threads=settings.threads, most=most)
     elif lake is not None and first is not None:
-        begin = common.parse_day(first)
+        begin = common.parse_day(first, "--from")
         with open_lake(lake) as where:
-            logs = _landed(where, begin, common.parse_day(last) if last else begin)
+            logs = _landed(where, begin, common.parse_day(last, "--to") if last else begin)
             found = fit_files(logs, game, wanted, rulebook, table, threads=settings.threads, most=most)
     else:
         raise UsageError("calibrate: give files with games, or the days of a lake with --lake, --from and --to")
@@ -91,13 +94,29 @@ def _show(found: Calibration) -> None:
             value.key, f"{value.in_file:,}", fitted, f"{value.supporting:,}", f"{value.contradicting:,}", runner_up, _said(value)
         )
     out.print(table)
-    unused = found.games - found.used
-    if unused:
-        out.print(f"Left out: {unused:,} of {found.games:,} games, whose log is not legal or gives another board or combo.")
-    against = [game_id for value in found.values for game_id in value.contradicting_games]
+    for sentence in _left_out(found):
+        out.print(sentence, soft_wrap=True)
+    against = list(dict.fromkeys(game_id for value in found.values for game_id in value.contradicting_games))
     if against:
-        shown = list(dict.fromkeys(against))[:5]
-        out.print(f"Games against: {', '.join(visible(game_id) for game_id in shown)}{' and others' if len(against) > 5 else ''}")
+        shown = ", ".join(visible(game_id) for game_id in against[:5])
+        out.print(f"Games against: {shown}{' and others' if len(against) > 5 else ''}", soft_wrap=True)
+
+
+def _left_out(found: Calibration) -> list[str]:
+    """What was not used, and why."""
+    unused = found.games - found.used - found.copies
+    said = []
+    if unused:
+        said.append(f"Left out: {unused:,} of {found.games:,} games, whose log is not legal or gives another board or combo.")
+    if found.copies:
+        said.append(f"Left out: {found.copies:,} of {found.games:,} games, which are the same upload again.")
+    if found.unreadable:
+        said.append(f"Left out: {found.unreadable:,} records that cannot be read; `replay verify` says why.")
+    if found.ended_early:
+        said.append(f"There are more games than {found.used:,}, which is as many as --games allows.")
+    if not found.games:
+        said.append(f"No game of {found.game} here names rules {found.version}, choose others with --game and --version.")
+    return said
 
 
 def _said(value: Value) -> str:

@@ -51,8 +51,8 @@ DayOption = Annotated[str, typer.Option("--day", help="Day, YYYY-MM-DD (UTC).", 
 GameOption = Annotated[str, typer.Option("--game", help="blocks, tetromino or tetcolor.")]
 
 
-def parse_day(text: str) -> date:
-    """A day as written on the command line.  Raises UsageError."""
+def parse_day(text: str, option: str = "--day") -> date:
+    """A day as written after an ``option`` of the command line.  Raises UsageError."""
     try:
         day = date.fromisoformat(text)
         # Weeks and days without hyphens are ISO 8601 too.
@@ -60,7 +60,7 @@ def parse_day(text: str) -> date:
             raise ValueError
         return day
     except ValueError as error:
-        raise UsageError(f"--day {text!r} is no day, write it as YYYY-MM-DD") from error
+        raise UsageError(f"{option} {text!r} is no day, write it as YYYY-MM-DD") from error
 
 
 def days_from(first: date, count: int) -> list[date]:

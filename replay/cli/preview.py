@@ -32,7 +32,7 @@ def preview(
         str | None,
         typer.Option("--as", help="Version whose games are counted by the file as if they named it.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(help="Rows of each list at most.", min=0)] = 20,
+    limit: Annotated[int, typer.Option(help="Rows of each list at most.", min=0, max=10**9)] = 20,
     html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page here.", show_default=False)] = None,
     base: Annotated[
         Path | None,
@@ -58,11 +58,11 @@ def preview(
     from replay.lake import open_lake
     from replay.preview import Question, read_new_rules, refuse_place
 
-    days = (common.parse_day(first), common.parse_day(last))
+    days = (common.parse_day(first, "--from"), common.parse_day(last, "--to"))
     settings = common.load_settings(rules=base, challenges=challenges, players=players, threads=threads).night()
     with open_lake(lake) as where:
         refuse_place(where)
-        _refuse_page(html, where)
+        _refuse_page(html, rules, where)
         question = Question(read_new_rules(rules), *days, as_version)
         found = _with_progress(where, settings, question, limit)
         if html is not None:
@@ -76,12 +76,14 @@ def preview(
     raise typer.Exit(1 if found.would_move else 0)
 
 
-def _refuse_page(html: Path | None, lake: Lake) -> None:
-    """Raises UsageError for a page that would be written into the lake, or nowhere: better told before hours of work."""
+def _refuse_page(html: Path | None, rules: Path, lake: Lake) -> None:
+    """Raises UsageError for a page that would lie in the lake, on the rules file, or nowhere: told before hours of work."""
     if html is None:
         return
     if html.resolve().is_relative_to(lake.root.resolve()):
         raise UsageError(f"{html}: lies in the lake, to which a preview writes nothing, name another place")
+    if html.resolve() == rules.resolve():
+        raise UsageError(f"{html}: is the rules file itself, name another place for the page")
     if not html.parent.is_dir() or html.is_dir():
         raise UsageError(f"{html}: cannot be written, name a file in a folder that exists")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from replay.challenges import load_challenges
-from replay.errors import InputError, NightRunning, ReferenceDataError, UsageError
+from replay.errors import InputError, NightError, NightRunning, NothingVerified, ReferenceDataError, UsageError
 from replay.games import kind_of
 from replay.lake import Lake, open_lake
 from replay.lookup import read_uploaded
@@ -390,6 +390,8 @@ def test_a_lake_on_a_store_gives_the_same_answer_and_stays_as_it_is(lake, tmp_pa
         (None, "cannot be read as a rules file"),
         (b"\xff\xfe", "cannot be read as a rules file"),
         (b"points = [", "cannot be read as a rules file"),
+        (b"points = " + b"[" * 5000, "cannot be read as a rules file"),
+        (b"points = " + b"7" * 5000, "cannot be read as a rules file"),
         (b'game = "chess"\nversion = "1.2.0"', "game is 'chess', it must be one of blocks, tetromino, tetcolor"),
         (b'game = "blocks"\nversion = "next"', "version is 'next', it must be three numbers like 1.2.0"),
         (RULES.replace('"blocks"', '"tetromino"').encode(), "new.toml: "),
@@ -450,6 +452,17 @@ def test_logs_that_are_not_those_of_the_night_are_told(lake):
     assert not ask(lake, same, THREE, THREE).would_move, "other days are none of its business"
 
 
+@pytest.mark.parametrize("first", [ONE, TWO])
+def test_a_damaged_file_of_the_lake_is_named_where_it_lies(lake, first):
+    """Whether its day is asked about or only related to those that are; the links to it are gone by then."""
+    path = lake / "verdicts" / f"day={ONE}" / "part-0.parquet"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises((InputError, NightError)) as refused:
+        ask(lake, BUILT_IN / "blocks" / "1.2.0.toml", first, TWO)
+    assert str(path) in str(refused.value)
+    assert "replay-preview-" not in str(refused.value)
+
+
 def test_a_night_that_publishes_meanwhile_is_told(lake):
     def report(step, done, total):
         if step == "standings":
@@ -480,6 +493,23 @@ def test_a_file_under_which_no_night_could_run_or_publish_is_told(tmp_path):
     (game,) = found.games
     assert (game["verdict_before"], game["verdict_after"], game["reasons_after"]) == ("verified", "quarantined", ["wrong_value"])
     assert found.notes == (f"No game of {THREE} could be read any more: a night would refuse to publish that.",)
+
+
+def test_a_day_that_no_night_would_publish_is_told(tmp_path):
+    """Boards that were good never give way to empty ones: the figures are not what would come of it."""
+    challenges, lake = write_challenges(tmp_path / "challenges.csv"), tmp_path / "lake"
+    land(lake, THREE, "a.ndjson", [upload("g", "p"), upload("flagged", "q", score=7)])
+    night(lake, challenges=challenges)
+    cell = write_rules(tmp_path / "new.toml", ("cell = 4 ", "cell = 5 "))
+    found = ask(lake, cell, THREE, THREE, challenges=challenges)
+    assert found.notes == (f"No game of {THREE} would be verified any more: a night would refuse to publish that.",)
+    with pytest.raises(NothingVerified):
+        run_night(Lake(lake), THREE, NightSettings(rules=rules_folder(tmp_path / "rules", cell), challenges=challenges, threads=2))
+    # A day that has no verified games as it is loses none.
+    lake = tmp_path / "other"
+    land(lake, THREE, "a.ndjson", [upload("flagged", "q", score=7)])
+    night(lake, challenges=challenges)
+    assert ask(lake, cell, THREE, THREE, challenges=challenges).notes == ()
 
 
 # --- The command -------------------------------------------------------------------------------------------------------------
@@ -517,6 +547,7 @@ def test_the_command_tells_people_machines_and_writes_a_page(made, tmp_path):
         (("--rules", tmp_path / "none.toml"), "none.toml: cannot be read as a rules file"),
         (("--rules", new, "--html", made / "page.html"), "lies in the lake"),
         (("--rules", new, "--html", tmp_path / "no" / "page.html"), "name a file in a folder that exists"),
+        (("--rules", new, "--html", tmp_path / "." / "new.toml"), "new.toml: is the rules file itself"),
     ):
         refused = cli(*words, *more)
         assert refused.returncode == 2, refused
