@@ -42,6 +42,7 @@ PROCESSING_HISTORY = (
     (2, "several games: columns of claimed and replayed level and lines, games of tetromino and tetcolor are replayed"),
     (3, "suspicions with their numbers: keys of logs with a clock without its times; columns of choices, ticks, pauses"),
     (4, "flags of a group of games in which far more are flagged than ever before are withheld: a fifth verdict"),
+    (5, "uploads whose claims come out are one game however the board is written and whether level and lines are claimed"),
 )
 PROCESSING_VERSION = PROCESSING_HISTORY[-1][0]
 
