@@ -14,7 +14,7 @@ from engine.outcome import BOARD_EQUAL, Fault, Outcome
 from replay.errors import MalformedRecord
 from replay.games import kind_of
 from replay.games.kind import Bound, Play
-from replay.record import OPTIONAL_FIELDS, Record, count_tokens
+from replay.record import OPTIONAL_FIELDS, Record, count_tokens, shown
 from replay.suspicions import NO_SIGNS, Signs, hand_signs
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def judge(record: Record, rulebook: Rulebook, challenges: ChallengeTable, settin
     if rules is not None and not rules.has_mode(record.mode):
         raise MalformedRecord(
             "wrong_value",
-            f"game {record.game_id!r}: mode {record.mode!r} is none of rules {rules.version}, it must be one of "
+            f"game {shown(record.game_id)}: mode {shown(record.mode)} is none of rules {rules.version}, it must be one of "
             f"{kind_of(record.game).mode_words(rules)}",
         )
     tokens = count_tokens(record.game, record.moves)
