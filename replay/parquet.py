@@ -18,13 +18,14 @@ from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, Record
 from replay.errors import DamagedInput, InputError, MalformedRecord, first_line
 from replay.record import (
     FIELDS,
+    FIRST_TIME,
     INTEGER,
+    LAST_TIME,
     MAX_RECORD_BYTES,
     OPTIONAL_NAMES,
     TIME,
     check_object,
     format_time,
-    parse_time,
 )
 
 _jit = jit(sk, record)
@@ -32,7 +33,6 @@ _jit = jit(sk, record)
 BATCH_ROWS = 32_768
 BATCH_BYTES = 64 << 20
 _NO_TIME = -(2**63)
-_FIRST_TIME, _LAST_TIME = parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")
 
 
 @_jit
@@ -197,7 +197,7 @@ def _take_timestamps(name: str, column: pa.Array, numbers: dict[str, Ints], fine
     else:
         scale = {"s": 1_000_000, "ms": 1000, "us": 1}[column.type.unit]
         # The calendar of RFC 3339: what lies beyond it goes the careful way, which refuses it.
-        fine &= (counts >= -(-_FIRST_TIME // scale)) & (counts <= _LAST_TIME // scale)
+        fine &= (counts >= -(-FIRST_TIME // scale)) & (counts <= LAST_TIME // scale)
         numbers[name] = counts * scale
     return True
 

@@ -127,6 +127,10 @@ def parse_time(text: str) -> int:
     return (moment - _EPOCH) // _MICROSECOND + int((fraction or "0")[:6].ljust(6, "0"))
 
 
+# The calendar of RFC 3339, and of every time that a record can hold.
+FIRST_TIME, LAST_TIME = parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")
+
+
 def format_time(microseconds: int) -> str:
     """RFC 3339 UTC, with a fraction only when there is one."""
     moment = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
