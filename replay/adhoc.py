@@ -65,7 +65,8 @@ def _check_files(files: Sequence[Path]) -> None:
     given: set[Path] = set()
     for path in files:
         if not path.is_file():
-            raise InputError(f"{path}: no such file, give files with one game a line or Parquet files")
+            what = "is no file but a folder or a pipe (a pipe can be standard input, -)" if path.exists() else "no such file"
+            raise InputError(f"{path}: {what}, give files with one game a line or Parquet files")
         try:
             # The name goes into every row of the file's games, as text.
             str(path).encode("utf-8")

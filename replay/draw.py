@@ -28,6 +28,9 @@ Words = npt.NDArray[np.uint64]
 KEPT = 24
 # A log shorter than this has no middle worth the name; a longer one than that would make a night wait for its own proof.
 LEAST_TOKENS, MOST_BYTES = 12, 16_384
+# Of all texts together: a forged copy is written anew, with blanks and escapes that its original did without, and a byte can take
+# six.  One that outgrows the record limit by that would say nothing but fail the night.
+MOST_TEXT = 65_536
 _MILLION = 1_000_000
 
 
@@ -136,6 +139,7 @@ class Draw:
             usable = fine & standing & (result.finished != 0) & (result.received >= LEAST_TOKENS)
             # Of an AI player's hands nothing is said: a forger that plays too quickly is a person.
             usable &= (moves.ends - moves.starts <= MOST_BYTES) & (kinds.ends - kinds.starts == len("human"))
+            usable &= sum(text.ends - text.starts for text in batch.texts.values()) <= MOST_TEXT
             games = rows.column("game")
             numbers = games.indices.to_numpy()
             for number, game in enumerate(games.dictionary.to_pylist()):

@@ -18,13 +18,14 @@ from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, Record
 from replay.errors import DamagedInput, InputError, MalformedRecord, first_line
 from replay.record import (
     FIELDS,
+    FIRST_TIME,
     INTEGER,
+    LAST_TIME,
     MAX_RECORD_BYTES,
     OPTIONAL_NAMES,
     TIME,
     check_object,
     format_time,
-    parse_time,
 )
 
 _jit = jit(sk, record)
@@ -32,7 +33,6 @@ _jit = jit(sk, record)
 BATCH_ROWS = 32_768
 BATCH_BYTES = 64 << 20
 _NO_TIME = -(2**63)
-_FIRST_TIME, _LAST_TIME = parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")
 
 
 @_jit
@@ -74,13 +74,18 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a file; raises DamagedInput when it is no Parquet, InputError when it cannot be opened."""
     try:
         # Where a writer left checksums they are looked at, as those of gzip and zstd are.
-        return pq.ParquetFile(path, page_checksum_verification=True)
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        # Columns are asked for by their names, nested ones too: a name that is no text would stop whoever looks one up.
+        _ = file.schema_arrow.names, [file.schema.column(at).path for at in range(len(file.schema))]
+    except UnicodeDecodeError as error:
+        raise DamagedInput(f"{path}: cannot be read as Parquet (a column's name is not UTF-8), land it again") from error
     except OSError as error:
         if error.strerror:
             raise InputError(f"{path}: cannot be read ({error.strerror}), check the path and its rights") from error
         raise DamagedInput(f"{path}: cannot be read as Parquet ({first_line(error)}), land it again") from error
     except pa.ArrowException as error:
         raise DamagedInput(f"{path}: cannot be read as Parquet ({first_line(error)}), land it again") from error
+    return file
 
 
 def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa.RecordBatch]:
@@ -192,7 +197,7 @@ def _take_timestamps(name: str, column: pa.Array, numbers: dict[str, Ints], fine
     else:
         scale = {"s": 1_000_000, "ms": 1000, "us": 1}[column.type.unit]
         # The calendar of RFC 3339: what lies beyond it goes the careful way, which refuses it.
-        fine &= (counts >= -(-_FIRST_TIME // scale)) & (counts <= _LAST_TIME // scale)
+        fine &= (counts >= -(-FIRST_TIME // scale)) & (counts <= LAST_TIME // scale)
         numbers[name] = counts * scale
     return True
 
@@ -289,7 +294,7 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
             found[name] = value
             continue
         try:
-            found[name] = column[row].as_py()
+            found[name] = _python_value(column, row)
         except UnicodeDecodeError as error:
             raise MalformedRecord("encoding", f"field {name} is not UTF-8") from error
         size += len(found[name].encode("utf-8")) if isinstance(found[name], str) else 0
@@ -298,11 +303,31 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
     return found
 
 
+class _Unshown:
+    """A value of a type that no field has, and that Python has no value for: a day of the year 10000, a span of nanoseconds."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"a {self._kind} that Python cannot hold"
+
+
+def _python_value(column: pa.Array, row: int) -> Any:
+    """One value of a column as a Python object.  Raises UnicodeDecodeError."""
+    try:
+        return column[row].as_py()
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, OverflowError, pa.ArrowException):
+        return _Unshown(column.type)
+
+
 def _game_id(batch: pa.RecordBatch, row: int) -> str | None:
     if batch.schema.names.count("game_id") != 1:
         return None
     try:
-        value = batch.column("game_id")[row].as_py()
+        value = _python_value(batch.column("game_id"), row)
     except UnicodeDecodeError:
         return None
     return value if isinstance(value, str) and value.isprintable() else None

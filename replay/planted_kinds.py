@@ -23,7 +23,7 @@ from engine.outcome import APPLIED, Outcome
 from replay.challenges import Challenge, ChallengeTable
 from replay.games import kind_of
 from replay.games.kind import EMPTY, GameKind
-from replay.record import OPTIONAL_FIELDS, Record, count_tokens
+from replay.record import FIRST_TIME, LAST_TIME, OPTIONAL_FIELDS, Record, count_tokens
 from replay.rulebook import Rulebook
 from replay.suspicion_kernel import F_CHOICES, F_GAPS
 from replay.suspicions import timing_of
@@ -174,7 +174,7 @@ def has_time_left(original: Record, challenges: ChallengeTable) -> bool:
     """Whether something that is uploaded a moment after a game still comes in time."""
     found = challenges.find(original.game, original.challenge)
     day = None if found is None else found.date
-    return day is not None and original.uploaded_at + 2 * LATER <= challenge_span(day)[2]
+    return day is not None and original.uploaded_at + 2 * LATER <= min(challenge_span(day)[2], LAST_TIME)
 
 
 # --- Claims
@@ -318,7 +318,7 @@ def _attempt_limit(f: Forge, o: Record) -> Planted:
 
 def _outside(f: Forge, o: Record) -> Planted | None:
     day = f.challenge(o).date
-    if day is None:
+    if day is None or challenge_span(day)[0] - LATER < FIRST_TIME:
         return None
     return f.planted(o, ["outside_challenge_day"], stranger=True, started_at=challenge_span(day)[0] - LATER)
 
@@ -439,7 +439,7 @@ _SHARED: dict[str, tuple[Make, str]] = {
     "unknown_challenge": (_unknown_challenge, _ANY),
     "attempt_limit": (_attempt_limit, _ANY),
     "duplicate_attempt": (_duplicate, "no two players finished different games of one challenge"),
-    "outside_challenge_day": (_outside, _ANY),
+    "outside_challenge_day": (_outside, "no challenge opens at a time that can be written"),
     "conflicting_upload": (_conflict, "every player had used all attempts"),
     "truncated_log": (_truncated, "no game ended with its last move, and with a claim that the log without it does not come to"),
     "copy": (_copy, _ANY),

@@ -104,12 +104,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise MalformedRecord("duplicate_key", f"key {_shown(key)} stands twice in one object")
+                raise MalformedRecord("duplicate_key", f"key {shown(key)} stands twice in one object")
             seen.add(key)
     return out
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value as a reason shows it: printable ASCII, cut to a readable length."""
     if isinstance(value, _NotAnInteger):
         return value.text
@@ -125,6 +125,10 @@ def parse_time(text: str) -> int:
     *parts, fraction = match.groups()
     moment = datetime(*(int(part) for part in parts), tzinfo=None)  # type: ignore[misc,arg-type]
     return (moment - _EPOCH) // _MICROSECOND + int((fraction or "0")[:6].ljust(6, "0"))
+
+
+# The calendar of RFC 3339, and of every time that a record can hold.
+FIRST_TIME, LAST_TIME = parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")
 
 
 def format_time(microseconds: int) -> str:
@@ -200,7 +204,7 @@ def check_object(found: dict[str, Any]) -> Record:
 def _check_integer(name: str, value: Any, or_else: str = "") -> int:
     # type() and not isinstance(): true is no number here.
     if type(value) is not int:
-        raise MalformedRecord("wrong_type", f"field {name} is {_shown(value)}, it must be a JSON integer{or_else}")
+        raise MalformedRecord("wrong_type", f"field {name} is {shown(value)}, it must be a JSON integer{or_else}")
     if not -(2**63) <= value < 2**63:
         raise MalformedRecord("wrong_type", f"field {name} is {value}, it must fit into 64 bits")
     return value
@@ -208,11 +212,11 @@ def _check_integer(name: str, value: Any, or_else: str = "") -> int:
 
 def _check_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise MalformedRecord("wrong_type", f"field {name} is {_shown(value)}, it must be text")
+        raise MalformedRecord("wrong_type", f"field {name} is {shown(value)}, it must be text")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise MalformedRecord("encoding", f"field {name} holds a lone surrogate: {_shown(value)}") from error
+        raise MalformedRecord("encoding", f"field {name} holds a lone surrogate: {shown(value)}") from error
     return value
 
 
@@ -220,7 +224,7 @@ def _check_time(name: str, value: str) -> int:
     try:
         return parse_time(value)
     except ValueError as error:
-        raise MalformedRecord("wrong_value", f"field {name} is {_shown(value)}, it must be an RFC 3339 time in UTC") from error
+        raise MalformedRecord("wrong_value", f"field {name} is {shown(value)}, it must be an RFC 3339 time in UTC") from error
 
 
 def count_tokens(game: str, moves: str) -> int:
@@ -232,11 +236,11 @@ def count_tokens(game: str, moves: str) -> int:
 
 def _check_values(record: Record) -> None:
     if record.game not in GAMES:
-        raise MalformedRecord("wrong_value", f"field game is {_shown(record.game)}, it must be one of {', '.join(GAMES)}")
+        raise MalformedRecord("wrong_value", f"field game is {shown(record.game)}, it must be one of {', '.join(GAMES)}")
     if record.player_kind not in PLAYER_KINDS:
-        raise MalformedRecord("wrong_value", f"field player_kind is {_shown(record.player_kind)}, it must be 'human' or 'ai'")
+        raise MalformedRecord("wrong_value", f"field player_kind is {shown(record.player_kind)}, it must be 'human' or 'ai'")
     if record.nation is not None and record.nation not in nations():
-        raise MalformedRecord("wrong_value", f"field nation is {_shown(record.nation)}, no ISO 3166-1 alpha-2 code")
+        raise MalformedRecord("wrong_value", f"field nation is {shown(record.nation)}, no ISO 3166-1 alpha-2 code")
     if record.finished_at < record.started_at:
         raise MalformedRecord(
             "wrong_value",

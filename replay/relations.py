@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.database import quoted, rows_of
 from replay.record import format_time
-from replay.verdict import REASON_CODES
+from replay.verdict import NUMBER_CLAIMS, REASON_CODES
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,8 +29,11 @@ RELATIONAL_SUSPICIONS = ("copied_log",)
 UPLOAD_COLUMNS = (
     "game_id", "game", "mode", "rules", "challenge", "player_id", "player_kind", "nation", "attempt", "platform", "app_version",
     "started_at", "finished_at", "uploaded_at", "score", "best_combo", "level", "lines", "final_board", "log_hash_low",
-    "log_hash_high", "upload_key", "attempt_key", "log_key", "inputs_hash", "choices", "thinks", "source_file", "source_line",
+    "log_hash_high", "upload_key", "attempt_key", "log_key", "inputs_hash", "choices", "thinks", "replayed_score",
+    "reason_codes", "source_file", "source_line",
 )  # fmt: skip
+# What an upload whose replay does not give all its claims is flagged for, whatever else is.
+UNCONFIRMED = (*NUMBER_CLAIMS.values(), "board_mismatch", "illegal_move")
 KEY_COLUMNS = ("upload_key", "attempt_key", "log_key")
 # Two logs with a clock and the same inputs are one log with its times moved when, of LEAST_TIMES or more times of thought, so
 # many percent are the same but for DELAY_TICKS; ``replay.suspicions`` says how seldom that is chance.
@@ -56,7 +59,9 @@ def resolve(con: duckdb.DuckDBPyConnection, uploads: pa.Table) -> dict[Identity,
     con.register("uploads_in", uploads)
     con.execute(
         "create or replace temp view uploads as"
-        " select *, attempt_key % 2 = 1 as has_attempt, log_key <> 0 as is_long from uploads_in"
+        " select *, attempt_key % 2 = 1 as has_attempt, log_key <> 0 as is_long,"
+        f" replayed_score is not null and not coalesce(list_has_any(reason_codes, {list(UNCONFIRMED)}), true) as comes_out"
+        " from uploads_in"
     )
     limits = {
         "delay_ticks": DELAY_TICKS, "least_times": LEAST_TIMES, "alike_percent": ALIKE_PERCENT, "earliest": EARLIEST,

@@ -222,7 +222,9 @@ def _parquet_work(path: Path, groups: list[int] | None) -> Iterator[Callable[[],
         for batch in parquet.read_batches(path, groups):
             yield partial(parquet.scan_batch, batch)
     except DamagedInput as error:
-        lost = Quarantined(1, "stream", f"{error}; what came from this row on is lost")
+        # By its name only: the folder is another one on every machine, and the same inputs give the same rows.
+        why = str(error).replace(str(path), path.name)
+        lost = Quarantined(1, "stream", f"{why}; what came from this row on is lost")
         yield partial(empty_batch, [lost], 1)
 
 

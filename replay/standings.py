@@ -242,6 +242,15 @@ def _pattern(file: str) -> str:
     return file
 
 
+def _unread(where: str, what: str, error: Exception) -> InputError | NightError:
+    """The error for verdict files that DuckDB does not read: they are damaged, or its memory is too small for what they hold."""
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return NightError(f"{where}: the memory is too small for {what} ({first_line(error)}), look at REPLAY_MEMORY_LIMIT")
+    return InputError(f"{where}: {what} cannot be read ({first_line(error)}); restore the files")
+
+
 def attach_verdicts(con: duckdb.DuckDBPyConnection, verdict_files: Sequence[str], days: Sequence[date] | None = None) -> None:
     """Make ``verdict_rows`` and ``uploads`` from Parquet files (paths or globs), and ``landed``, the days of the files.
 
@@ -268,7 +277,7 @@ def attach_verdicts(con: duckdb.DuckDBPyConnection, verdict_files: Sequence[str]
         columns = con.execute("SELECT column_name, column_type FROM (DESCRIBE verdict_rows)").fetchall()
     except duckdb.Error as error:
         where = verdict_files[0] if len(verdict_files) == 1 else f"{verdict_files[0]} and {len(verdict_files) - 1} more"
-        raise InputError(f"{where}: the verdict rows cannot be read ({first_line(error)}); restore the files") from error
+        raise _unread(where, "the verdict rows", error) from error
     for name, kind in columns:
         # A time with a zone would be converted by the machine's own zone on the way.
         if kind != VERDICT_COLUMNS[name]:
@@ -350,7 +359,7 @@ def _judge(
         attach_decisions(con, decisions, releases)
     except duckdb.Error as error:
         where = verdict_files[0] if verdict_files else "no verdict file"
-        raise InputError(f"{where}: the reviewed games cannot be read ({first_line(error)}); restore the files") from error
+        raise _unread(where, "the reviewed games", error) from error
 
 
 def _count(con: duckdb.DuckDBPyConnection, mart: str) -> int:

@@ -14,7 +14,7 @@ from engine.outcome import BOARD_EQUAL, Fault, Outcome
 from replay.errors import MalformedRecord
 from replay.games import kind_of
 from replay.games.kind import Bound, Play
-from replay.record import OPTIONAL_FIELDS, Record, count_tokens
+from replay.record import OPTIONAL_FIELDS, Record, count_tokens, shown
 from replay.suspicions import NO_SIGNS, Signs, hand_signs
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ PROCESSING_HISTORY = (
     (3, "suspicions with their numbers: keys of logs with a clock without its times; columns of choices, ticks, pauses"),
     (4, "flags of a group of games in which far more are flagged than ever before are withheld: a fifth verdict"),
     (5, "a log that lacks its last input is told also where time locked pieces before that input"),
+    (6, "uploads whose claims come out are one game however the board is written and whether level and lines are claimed"),
+    (7, "what is held back counts on where the same game counted, whichever of its retries came in first"),
 )
 PROCESSING_VERSION = PROCESSING_HISTORY[-1][0]
 
@@ -165,7 +167,7 @@ def judge(record: Record, rulebook: Rulebook, challenges: ChallengeTable, settin
     if rules is not None and not rules.has_mode(record.mode):
         raise MalformedRecord(
             "wrong_value",
-            f"game {record.game_id!r}: mode {record.mode!r} is none of rules {rules.version}, it must be one of "
+            f"game {shown(record.game_id)}: mode {shown(record.mode)} is none of rules {rules.version}, it must be one of "
             f"{kind_of(record.game).mode_words(rules)}",
         )
     tokens = count_tokens(record.game, record.moves)

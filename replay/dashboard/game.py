@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from replay.dashboard import views
 from replay.dashboard.access import reader
 from replay.dashboard.deciding import ACTIONS, Told, facts_key, recorded_of, remembered_reviewer, tell
-from replay.dashboard.hints import clock_words, number_of
+from replay.dashboard.hints import clock_words, noted_under, number_of
 from replay.dashboard.traces import KEPT, Judged, Trace, Window, draw, file_state, place_of, row_key, window_of
 from replay.errors import InputError, UsageError
 from replay.games import NAMES
@@ -131,7 +131,7 @@ def game(
 ) -> Response:  # fmt: skip
     """One upload; of several under an id the one that stands, with links to the others."""
     window = window_of(_move(first, "from"), _move(last, "to"))
-    with views.lake_of(request, "verdicts", "quarantine") as lake:
+    with views.lake_of(request, "verdicts", "quarantine", "runs") as lake:
         uploads, row = Asked(id, day, file, line).find(lake)
         tables = read_tables()
         uploads, row, release = _after_releases(lake, uploads, row)
@@ -143,7 +143,8 @@ def game(
             return views.render(request, "game_aside.html.j2", title=title, row=row, **shared)
         trace, problem = _trace(lake, row, tables, window)
         return views.render(
-            request, "game_page.html.j2", title=title, row=row, trace=trace, problem=problem, **_told(row, trace, tables),
+            request, "game_page.html.j2", title=title, row=row, trace=trace, problem=problem,
+            **_told(row, trace, tables, noted_under(lake, row["day"], tables.judge)),
             **_review(request, lake, row), **shared, release=release,
             command=_command(row, request.app.state.settings.lake),
         )  # fmt: skip
@@ -204,8 +205,8 @@ def _judged(lake: Lake, row: dict[str, Any], tables: Tables) -> Judged:
     return Judged(replace(found, record=record), Dispute(record, found.verdict, rules, challenge))
 
 
-def _told(row: dict[str, Any], trace: Trace | None, tables: Tables) -> dict[str, Any]:
-    """What a page says of a game in words, and its facts."""
+def _told(row: dict[str, Any], trace: Trace | None, tables: Tables, limits: JudgeSettings) -> dict[str, Any]:
+    """What a page says of a game in words, and its facts; ``limits`` are those of its night."""
     from replay.published import as_published
 
     if trace is not None:
@@ -217,7 +218,7 @@ def _told(row: dict[str, Any], trace: Trace | None, tables: Tables) -> dict[str,
         every = words(verdict, tables.rulebook.find(row["game"], row["rules"]))
         signs = len(verdict.suspicions)
         proof, unusual = every[: len(every) - signs], every[len(every) - signs :]
-    numbers = [number_of(code, row, tables.judge) for code in row["suspicions"]]
+    numbers = [number_of(code, row, limits) for code in row["suspicions"]]
     return {
         "headline": _HEADLINES[row["verdict"]], "proof": proof, "unusual": list(zip(unusual, numbers, strict=True)),
         "player_id": tables.player(row["player_id"]), "styled": row["game"] if row["game"] in NAMES else None,

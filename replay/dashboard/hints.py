@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from replay.errors import InputError
+
 if TYPE_CHECKING:
+    from replay.lake import Lake
     from replay.verdict import JudgeSettings
 
 TICKS_A_SECOND = 60
+
+
+def noted_under(lake: Lake, day: date, otherwise: JudgeSettings) -> JudgeSettings:
+    """The limits of the night that noted a day's suspicions, which need not be those of today; ``otherwise`` those of a day whose
+    run.json is gone."""
+    from replay.night import read_run
+
+    try:
+        limits = read_run(lake, day).get("limits", {})
+    except InputError:
+        return otherwise
+    return replace(otherwise, **{each.name: limits[each.name] for each in fields(otherwise) if each.name in limits})
 
 
 def number_of(code: str, row: Mapping[str, Any], judge: JudgeSettings) -> dict[str, Any]:
@@ -65,4 +82,4 @@ def clock_words(row: Mapping[str, Any]) -> str | None:
     return f"{wall:,.1f} s for {game:,.1f} s of game, {100 * wall / game:,.0f} %"
 
 
-__all__ = ["clock_words", "number_of"]
+__all__ = ["clock_words", "noted_under", "number_of"]

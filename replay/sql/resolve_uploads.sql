@@ -2,15 +2,27 @@
 -- Reads `uploads` (one row an upload; everything that may be related lies in it).  Order of uploads: uploaded_at, then game_id,
 -- then everything else that an upload says; day, file and line only tell apart uploads that are equal in all of it, so nothing
 -- depends on the order of files.
-with numbered as (
+-- A replay that gives all that is claimed gives it however the board is written, and whether level and lines are claimed or not.
+with confirmed as (
+    select
+        *,
+        bool_or(comes_out) over (
+            partition by
+                game, mode, rules, challenge, player_id, attempt, log_hash_low, log_hash_high, score, best_combo, level, lines,
+                final_board
+        ) as is_confirmed
+    from uploads
+),
+numbered as (
     select
         *,
         dense_rank() over (
             order by
-                game, mode, rules, challenge, player_id, attempt, log_hash_low, log_hash_high, score, best_combo, level, lines,
-                final_board
+                game, mode, rules, challenge, player_id, attempt, log_hash_low, log_hash_high, score, best_combo, is_confirmed,
+                case when not is_confirmed then level end, case when not is_confirmed then lines end,
+                case when not is_confirmed then final_board end
         ) as content
-    from uploads
+    from confirmed
 ),
 identified as (
     select
@@ -18,7 +30,7 @@ identified as (
         row_number() over (
             order by
                 uploaded_at, game_id, finished_at, content, started_at, player_kind, nation nulls first, platform, app_version,
-                day, source_file, source_line
+                level, lines, final_board, day, source_file, source_line
         ) as turn
     from numbered
 ),

@@ -6,7 +6,7 @@ Written from the rules alone.  An upload comes before another one when it was up
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -16,6 +16,7 @@ class Upload:
 
     ``dated`` is a game in its challenge's own mode and rules, which alone has attempts; ``long`` a log that is long enough to
     be a sign of anything.  In a game with a clock ``inputs`` are the inputs alone, and ``thinks`` some of the ticks between them.
+    ``comes_out``: the replay gives the claims.
     """
 
     place: tuple[Any, ...]
@@ -43,12 +44,20 @@ class Upload:
     lines: int | None = None
     inputs: str | None = None
     thinks: tuple[int, ...] = ()
+    comes_out: bool = False
+
+    def is_same_text(self, other: Upload) -> bool:
+        """The same player, challenge, attempt, log and claims, under the same mode and rules."""
+        spelled = ("level", "lines", "final_board")
+        return self._agrees(other) and all(getattr(self, name) == getattr(other, name) for name in spelled)
 
     def is_same_game(self, other: Upload) -> bool:
-        """The same player, challenge, attempt, log and claims, under the same mode and rules."""
-        content = ("game", "mode", "rules", "challenge", "player_id", "attempt", "log")
-        claims = ("score", "best_combo", "level", "lines", "final_board")
-        return all(getattr(self, name) == getattr(other, name) for name in (*content, *claims))
+        """The same; where the replay gives the claims of both, however the board is written and whatever else is claimed."""
+        return self.is_same_text(other) or (self.comes_out and other.comes_out and self._agrees(other))
+
+    def _agrees(self, other: Upload) -> bool:
+        names = ("game", "mode", "rules", "challenge", "player_id", "attempt", "log", "score", "best_combo")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
 
 @dataclass
@@ -77,6 +86,8 @@ class _State:
 def relate(uploads: list[Upload], order: list[Upload]) -> dict[tuple[Any, ...], Owed]:
     """What each upload owes, by place; ``order`` are the same uploads, earliest first."""
     assert sorted(map(repr, uploads)) == sorted(map(repr, order))
+    # Rules that were mended in between may give what they did not give before: what came out once, in the same words, came out.
+    order = [replace(mine, comes_out=any(u.comes_out and u.is_same_text(mine) for u in order)) for mine in order]
     states = [_State(upload) for upload in order]
     for state in states:
         _conflict(state, [other.upload for other in states if other.upload.game_id == state.upload.game_id])

@@ -148,7 +148,7 @@ def test_bad_input_is_one_sentence_and_exit_2(run, kinds, tmp_path):
         ("flags", "--day", "2026-01-01"): "2026-01-01 was not published here",
         ("flags", "--reason", "ugly"): "--reason 'ugly' is no reason, it must be one of score_mismatch",
         ("verify", tmp_path / "none.ndjson"): "none.ndjson: no such file",
-        ("verify", tmp_path): "no such file",
+        ("verify", tmp_path): "is no file but a folder or a pipe",
         ("verify", logs, logs): "is given twice",
         ("verify", logs, "--threads", "-1"): "REPLAY_THREADS is -1",
         ("simulate", "--day", "2031-01-01", "--lake", tmp_path / "sim"): "no blocks challenge for 2031-01-01",

@@ -386,7 +386,8 @@ def test_e3_a_damaged_parquet_file_is_set_aside_and_the_night_goes_on(tmp_path, 
         assert (run["records"], run["verdicts"]["verified"], run["quarantine_codes"]) == (2, 1, {"stream": 1})
         (row,) = pq.read_table(lake / "quarantine" / f"day={THREE}" / "part-0.parquet").to_pylist()
         assert (row["source_file"], row["source_line"]) == ("a.parquet", 1)
-        assert re.search(
+        # The same inputs give the same bytes wherever the lake lies.
+        assert re.fullmatch(
             r"a\.parquet: (cannot be read as Parquet|is damaged).* what came from this row on is lost", row["reason"]
         )
     path.write_bytes(whole)
@@ -690,6 +691,24 @@ def test_b7_the_same_content_again_outside_the_standings(tmp_path, challenges):
 
 def _total(lake: Path, player: str = "p1") -> int | None:
     return (ask(lake, "select total from totals where player_id = ?", player) or [(None,)])[0][0]
+
+
+def test_a_board_written_otherwise_counts_no_game_twice(tmp_path, challenges):
+    """A retry whose board has a zero more stopped every night: no attempt may count twice."""
+    lake, first = tmp_path / "lake", upload("g1", "p1")
+    land(lake, THREE, "a.ndjson", [first, upload("g2", "p2", seed=2)])
+    again = replace(first, game_id="g3", final_board=first.final_board.replace("1", "01"), uploaded_at=first.uploaded_at + 1)
+    assert again.final_board != first.final_board
+    land(lake, THREE, "b.ndjson", [again])
+    assert night(lake, challenges=challenges)["verdicts"]["counted"] == 2
+    # On another day.
+    (lake / "logs" / f"day={THREE}" / "b.ndjson").unlink()
+    next_day = THREE + timedelta(days=1)
+    land(lake, next_day, "b.ndjson", [again])
+    for day in (THREE, next_day):
+        night(lake, day, challenges=challenges)
+    (row,) = verdict_rows(lake, next_day)
+    assert (row["verdict"], row["copy_of"]) == ("copy", "g1")
 
 
 def test_d5_totals_are_always_the_sum_of_the_best(tmp_path, challenges):

@@ -182,6 +182,47 @@ def test_bytes_that_are_no_utf8_are_set_aside(field: str) -> None:
     assert fate(read, 2) == ("encoding", f"field {field} is not UTF-8")
 
 
+# Values that Arrow holds and Python does not.
+BEYOND = {
+    "day": pa.array([2**31 - 1], pa.int32()).view(pa.date32()),
+    "time of day": pa.array([2**62], pa.int64()).view(pa.time64("us")),
+    "nanoseconds of a day": pa.array([1], pa.int64()).view(pa.time64("ns")),
+    "moment": pa.array([2**62], pa.int64()).view(pa.timestamp("us")),
+    "moment of a zone that is none": pa.array([5], pa.int64()).view(pa.timestamp("us", "Mars/Phobos")),
+    "span": pa.array([2**63 - 1], pa.int64()).view(pa.duration("ms")),
+    "span of nanoseconds": pa.array([1], pa.int64()).view(pa.duration("ns")),
+}
+
+
+@pytest.mark.parametrize("what", BEYOND)
+@pytest.mark.parametrize("field", ["game_id", "moves", "score", "nation", "finished_at"])
+def test_a_value_that_python_cannot_hold_is_mistyped(field: str, what: str) -> None:
+    found = many(1)
+    at = found.schema.get_field_index(field)
+    read = read_table(found.set_column(at, field, BEYOND[what]))
+    # A moment in a column of moments is of the right type.
+    assert read.codes() == {1: "wrong_value" if (field, what) == ("finished_at", "moment") else "wrong_type"}
+    assert read.quarantined[1].reason.startswith(f"field {field} is ")
+
+
+def test_an_extra_claim_that_python_cannot_hold_means_nothing() -> None:
+    """The level of a game that has none, beside a row that is looked at one by one."""
+    found = many(1).append_column("level", BEYOND["span"])
+    at = found.schema.get_field_index("player_id")
+    assert len(read_table(found.set_column(at, "player_id", pa.array(["\u00e9"]))).records) == 1
+
+
+@pytest.mark.parametrize("extra", [pa.array([7]), pa.array([{"extra": 7}])])
+def test_a_column_whose_name_is_no_utf8(tmp_path: Path, extra: pa.Array) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(many(1).append_column("extra", extra), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"extra", b"ext\xffa"))
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read as Parquet \(a column's name is not UTF-8\)"):
+        parquet.open_parquet(path)
+    with pytest.raises(InputError, match="is not UTF-8"):
+        read_path(path)
+
+
 def test_bytes_that_are_no_utf8_in_a_file(tmp_path: Path) -> None:
     good = table(VALID, VALID)
     raw = pa.array([b"p", b"caf\xe9"], pa.binary())

@@ -25,7 +25,7 @@ from replay.lake import Lake
 from replay.lookup import read_uploaded
 from replay.night import NightSettings
 from replay.planted_kinds import Ids, Planted, kinds_of, without_a_cell
-from replay.record import Record, parse_record
+from replay.record import MAX_RECORD_BYTES, Record, parse_record, parse_time
 from replay.relations import Relation
 from replay.report import write_report
 from replay.settings import load_settings
@@ -39,6 +39,7 @@ from tests.replay.night_support import (
     check_run,
     dump,
     land,
+    line,
     night,
     published_files,
     simulated,
@@ -156,6 +157,41 @@ def test_a_small_night_says_what_it_could_not_plant(tmp_path):
     found = night(lake, challenges=challenges)["planted"]["blocks"]
     assert found["not_planted"] == {"duplicate_attempt": "no two players finished different games of one challenge"}
     assert found["planted"] == found["caught"] == len(kinds_of("blocks")) - 1
+
+
+def test_a_record_as_large_as_is_taken_fails_no_night(tmp_path):
+    """A copy that is written a little longer than its original would be malformed: of such a game none is made."""
+    challenges = write_challenges(tmp_path / "challenges.csv")
+    lake, plain = tmp_path / "lake", upload("g1", "p1", seed=5, tokens=400)
+    text = line(plain).replace(b": ", b":").replace(b", ", b",")
+    padded = text.replace(b'"platform":"', b'"platform":"' + b"x" * (MAX_RECORD_BYTES - len(text)))
+    land(lake, THREE, "a.ndjson", [padded])
+    found = night(lake, challenges=challenges)
+    assert (found["verdicts"]["verified"], found["planted"]["blocks"]["planted"]) == (1, 0)
+    # In Parquet only the texts are counted, and in a line each of these signs takes six bytes.
+    land(lake, THREE, "b.parquet", [replace(plain, game_id="g2", player_id="p2", platform="\x01" * 200_000)])
+    land(lake, THREE, "c.ndjson", [replace(plain, game_id="g3", player_id="p3", uploaded_at=plain.uploaded_at + 1)])
+    found = night(lake, challenges=challenges)
+    assert found["verdicts"]["verified"] == 3
+    assert found["planted"]["blocks"]["planted"] == found["planted"]["blocks"]["caught"] == len(kinds_of("blocks")) - 1
+
+
+@pytest.mark.parametrize(
+    ("day", "first", "last", "not_planted"),
+    [
+        ("0001-01-01", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "outside_challenge_day"),
+        ("9999-12-31", "9999-12-31T10:00:00Z", "9999-12-31T23:59:59.999999Z", "all"),
+    ],
+)
+def test_challenges_at_the_ends_of_the_calendar_fail_no_night(tmp_path, day, first, last, not_planted):
+    """What was forged of their games would lie beyond every time that can be written."""
+    challenges = tmp_path / "challenges.csv"
+    challenges.write_text(f"game,challenge,mode,rules,rng_seed,start_board,pieces\nblocks,{day},daily,1.2.0,1234567,,\n", "utf-8")
+    played = {"started_at": parse_time(first), "finished_at": parse_time(last), "uploaded_at": parse_time(last)}
+    land(tmp_path / "lake", THREE, "a.ndjson", [replace(upload("g1", "p1", seed=5, tokens=400), challenge=day, **played)])
+    run = night(tmp_path / "lake", challenges=challenges)
+    assert run["verdicts"]["counted"] == 1
+    assert not_planted in run["planted"]["blocks"]["not_planted"]
 
 
 def test_settings_switch_planting_and_the_sample(monkeypatch):

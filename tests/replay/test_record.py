@@ -220,7 +220,7 @@ BAD |= {
     f"{name} is {what}": (
         line(**{name: text}),
         "wrong_value",
-        f"field {name} is {r._shown(text)}, it must be an RFC 3339 time in UTC",
+        f"field {name} is {r.shown(text)}, it must be an RFC 3339 time in UTC",
     )
     for name in TIMES
     for what, text in NO_TIMES.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -165,6 +166,30 @@ def test_b7e_one_id_of_two_players(con: duckdb.DuckDBPyConnection) -> None:
     assert "2 different games of 2 players" in rows[0]["reasons"]
     same_log = in_every_order(con, [game(SHORT, 1, player_id="p"), game(SHORT, 2, player_id="q")])
     assert codes(same_log) == [["conflicting_upload"], ["conflicting_upload"]]
+
+
+def spelled(board: str, zeros: int) -> str:
+    """The same cells with zeros before each of its numbers."""
+    return re.sub("([0-9]+)", "0" * zeros + r"\1", board)
+
+
+def test_a_board_written_otherwise_makes_no_other_game(con: duckdb.DuckDBPyConnection) -> None:
+    """Both claims come out, so one of them would count twice, or be held against its player as another game of its id."""
+    boards = [spelled(HONEST.final_board, zeros) for zeros in range(3)]
+    rows = in_every_order(con, [game(HONEST, i, game_id=f"g-{i}", final_board=board) for i, board in enumerate(boards)])
+    assert copies(rows) == [None, "g-0", "g-0"]
+    assert [row["counted"] for row in rows] == [True, False, False]
+    rows = in_every_order(con, [game(HONEST, i, final_board=board) for i, board in enumerate(boards)])
+    assert verdicts(rows) == ["verified", "copy", "copy"]
+    # The same moment: nothing depends on where they lie either.
+    rows = in_every_order(con, [game(HONEST, 1, game_id="g", final_board=board) for board in boards])
+    assert sorted(verdicts(rows)) == ["copy", "copy", "verified"]
+    # What comes too late is the same game too; claims that do not come out are compared to the letter.
+    late = game(HONEST, 10**6, game_id="late", final_board=boards[1])
+    assert verdicts(in_every_order(con, [game(HONEST, 1), late])) == ["verified", "copy"]
+    wrong = [game(HONEST, i, game_id=f"w-{i}", score=SCORE + 1, final_board=board) for i, board in enumerate(boards)]
+    again = game(HONEST, 9, game_id="w-9", score=SCORE + 1)
+    assert verdicts(in_every_order(con, [game(HONEST, 0), *wrong[:2], again])) == ["verified", "flagged", "flagged", "copy"]
 
 
 def test_white_space_in_the_log_makes_no_other_game(con: duckdb.DuckDBPyConnection) -> None:

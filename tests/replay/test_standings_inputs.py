@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay import standings as s
-from replay.errors import CheckFailed, InputError, ReferenceDataError, UsageError
+from replay.errors import CheckFailed, InputError, NightError, ReferenceDataError, UsageError
 from tests.replay.standings_support import DAY, SCHEMA, SEEDS, build, game, write_players, write_verdicts
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -64,6 +64,14 @@ def test_a_build_writes_a_new_file_or_none(tmp_path):
         s.open_new(tmp_path / "no" / "w.duckdb")
     with pytest.raises(UsageError, match="look at the settings"):
         s.open_new(tmp_path / "other.duckdb", memory_limit="much")
+
+
+def test_too_little_memory_is_no_damage(tmp_path):
+    """Texts of players may be as long as a record."""
+    files = [write_verdicts(tmp_path / "part.parquet", [game(f"{number}" + "x" * 500_000, 8) for number in range(60)])]
+    with pytest.raises(NightError, match=r"memory is too small for .*, look at REPLAY_MEMORY_LIMIT"):
+        build_from(tmp_path, files, memory_limit="12MB", threads=1)
+    assert not (tmp_path / "w.duckdb").exists()
 
 
 @pytest.mark.parametrize("name", ["day=2026-10-14", "a[1]", "b*?"])

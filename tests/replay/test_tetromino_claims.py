@@ -12,6 +12,9 @@ from engine.tetromino.rules import PIECE_NAMES
 from replay.errors import MalformedRecord
 from replay.games.tetromino_limits import Inputs, Limits, Standing, rest_by_token
 from tests.engine.random_tetromino import make_games
+from tests.replay.suspicion_support import by as uploaded
+from tests.replay.suspicion_support import honest as honest_game
+from tests.replay.suspicion_support import verify
 from tests.replay.tetromino_games import (
     A1_PREFIX,
     DAY,
@@ -59,6 +62,17 @@ def test_level_and_lines_need_not_be_claimed():
     found = verdict_of(record(TOKENS, GAME, level=None, lines=None))
     assert (found.verdict, found.claimed["level"], found.claimed["lines"]) == ("verified", None, None)
     assert (found.replayed["level"], found.replayed["lines"]) == (GAME.level, GAME.lines)
+
+
+@pytest.mark.parametrize("one_id", [True, False])
+def test_a_retry_that_claims_level_and_lines_too_is_the_same_game(tmp_path, one_id):
+    """Both come out: one of them would count a second time, or be held against its player as another game of its id."""
+    first = honest_game("tetromino")
+    assert first.level is not None
+    less = [uploaded(first, "g-1" if one_id else f"g-{n}", "p-17", n, **changes)
+            for n, changes in enumerate(({}, {"level": None}, {"level": None, "lines": None}), 1)]  # fmt: skip
+    found = verify(tmp_path, less)
+    assert [(each["verdict"], each["reasons"]) for each in found] == [("verified", []), ("copy", []), ("copy", [])]
 
 
 @pytest.mark.parametrize("claim", CLAIMS)

@@ -268,6 +268,9 @@ def test_what_no_player_answers_for_is_set_aside_in_its_place() -> None:
         (2, "wrong_value", "g-mode"), (3, "challenge", "g-strange"), (4, "challenge", "g-short"), (6, "wrong_value", "g-1"),
     ]  # fmt: skip
     assert "mode 'ultra' is none of rules 1.2.0" in done.quarantined[0].reason
+    (long,) = VERIFIER.verify(batch_of([replace(honest, mode="\u00e9" * 10**6)]), "a.ndjson").quarantined
+    assert long.reason.isascii()
+    assert len(long.reason) < 300, "as short as every other reason"
     assert "Nix" in done.quarantined[1].reason
     assert "lists only 5 pieces" in done.quarantined[2].reason
     assert done.received == 7 == len(rows) + len(done.quarantined)

@@ -25,6 +25,7 @@ from replay.reviews.model import subject_of
 from replay.reviews.store import open_reviews
 from replay.rulebook import load_rulebook
 from replay.trace import Dispute
+from replay.verdict import JudgeSettings
 from replay.words import visible, words
 from tests.browser.watch import Watch
 from tests.replay.dashboard.serving import dashboard
@@ -143,6 +144,21 @@ def test_suspicions_are_no_proof_and_have_their_numbers(lake):
     assert 'href="game?id=fast"' in copied_page.text
     assert "None of this proves anything" in said
     assert "Only unusual" not in text_of(page(lake, id="score_mismatch"))
+
+
+def test_limits_are_those_of_the_night_that_noted(lake):
+    """Whatever the pages are started with, and when: the limit stands beside the figure that it was held against."""
+    root = lake.parent / "limits"
+    slow = upload("slow", "p-slow", seed=2, tokens=40)
+    slow = replace(slow, finished_at=slow.started_at + 40_000_000, uploaded_at=slow.started_at + 41_000_000)
+    land(root, THREE, "a.ndjson", [slow])
+    night(root, challenges=lake.parent / "challenges.csv", judge=JudgeSettings(pace_min_ms_per_token=1500, pace_min_tokens=7))
+    assert "noted below 1500 ms, in logs of 7 moves or more" in text_of(page(root, id="slow"))
+    run = root / "runs" / f"day={THREE}" / "run.json"
+    run.write_text(run.read_text("ascii").replace('"limits"', '"other"'), "ascii")
+    assert "noted below 200 ms, in logs of 10 moves or more" in text_of(page(root, id="slow"))
+    run.unlink()
+    assert "noted below 200 ms, in logs of 10 moves or more" in text_of(page(root, id="slow"))
 
 
 def test_c5_the_page_of_a_game_with_a_clock_shows_both_clocks(three):
