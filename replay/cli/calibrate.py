@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli import common
-from replay.errors import UsageError
+from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from replay.calibrate import Calibration, Value
@@ -53,12 +53,14 @@ def calibrate(
     if files:
         found = fit_files(files, game, wanted, rulebook, table, threads=settings.threads, most=most)
     elif lake is not None and first is not None:
-        begin = common.parse_day(first)
+        begin = common.parse_day(first, "--from")
         with open_lake(lake) as where:
-            logs = _landed(where, begin, common.parse_day(last) if last else begin)
+            logs = _landed(where, begin, begin if last is None else common.parse_day(last, "--to"))
             found = fit_files(logs, game, wanted, rulebook, table, threads=settings.threads, most=most)
     else:
         raise UsageError("calibrate: give files with games, or the days of a lake with --lake, --from and --to")
+    if not found.games:
+        raise InputError(f"no game of {game} {wanted} was found there; look at the files with `replay verify`, or at --version")
     if as_json:
         common.print_json(found.as_json())
     else:

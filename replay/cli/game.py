@@ -153,6 +153,8 @@ def _one_line(data: bytes, source: str, pick: str | None) -> Record:
             # A line that is no record cannot be the one that is looked for; `replay verify` lists it with its reason.
             continue
     if pick is None:
+        if not games:
+            raise InputError(f"{source}: holds {len(lines)} lines, none of them a record of a game; `replay verify` says why")
         shown = ", ".join(ascii(game_id) for game_id in list(games)[:5])
         raise UsageError(f"{source}: holds {len(lines)} lines, name one game with --pick (for example {shown})")
     if pick not in games:

@@ -58,7 +58,7 @@ def preview(
     from replay.lake import open_lake
     from replay.preview import Question, read_new_rules, refuse_place
 
-    days = (common.parse_day(first), common.parse_day(last))
+    days = (common.parse_day(first, "--from"), common.parse_day(last, "--to"))
     settings = common.load_settings(rules=base, challenges=challenges, players=players, threads=threads).night()
     with open_lake(lake) as where:
         refuse_place(where)

@@ -213,6 +213,7 @@ def test_files_that_hold_no_game(game, challenges_only, tmp_path):
         "latin": (b'{"a":"\xe9"}', "is not UTF-8"), "less": (b'{"game_id": "g"}', "field game is missing"),
         "x.gz": (b"nonsense", "cannot be read"), "y.gz": (gzip.compress(b"{}")[:-9] + b"000000000", "cannot be read"),
         "z.zst": (b"nonsense", "cannot be read"),
+        "lines": (b"{}\n{}\n", "holds 2 lines, none of them a record of a game"),
         "mode": (line(upload("g", "p", mode="zen")), "mode 'zen' is none of rules 1.2.0"),
         "p.parquet": (b"PAR1", "give a file with the record as JSON, or verify the Parquet file with `replay verify`"),
     }  # fmt: skip
@@ -253,6 +254,7 @@ def test_a_range_of_moves(game, env):
         code, out, err = game("fine", *words, env=env)
         assert (code, out) == (2, ""), words
         assert err
+    assert "moves 0 to the end are no range" in game("fine", "--from", "0", env=env)[2]
 
 
 def test_the_wrong_move_is_marked(game, env):
