@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,6 +41,13 @@ def game(
     bundle: Annotated[
         Path | None, typer.Option("--bundle", help="Write a file that proves the verdict elsewhere here.", show_default=False)
     ] = None,
+    day: Annotated[
+        str | None, typer.Option("--day", help="Which upload under the id: the day that it landed.", show_default=False)
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", help="Which upload under the id: its log file.", show_default=False)
+    ] = None,
+    line: Annotated[int | None, typer.Option("--line", help="Which upload under the id: its line.", show_default=False)] = None,
     first: Annotated[int | None, typer.Option("--from", help="First move to show, from 1.", show_default=False)] = None,
     last: Annotated[int | None, typer.Option("--to", help="Last move to show.", show_default=False)] = None,
     challenges: common.ChallengesOption = None,
@@ -49,6 +57,8 @@ def game(
     as_json: common.JsonOption = False,
 ) -> None:
     """Replay one game and say what came out, in words for the player and move by move.
+
+    Of several uploads under one id the one that stands is shown, unless --day, --file and --line name another.
 
     Exit code 0 when the game stands, 1 when it is flagged or held back, 2 when it cannot be read.
     """
@@ -61,7 +71,8 @@ def game(
     spoken = language(lang)
     rulebook = load_rulebook(rules, lazy=True)
     table = load_challenges(challenges, rulebook, lazy=True)
-    record, verdict, note, source = _find(which, lake, pick, rulebook, table, spoken)
+    place = {"day": None if day is None else common.parse_day(day), "source_file": file, "source_line": line}
+    record, verdict, note, source = _find(which, lake, pick, place, rulebook, table, spoken)
     record = replace(record, player_id=new_id(record.player_id, players))
     known = rulebook.find(record.game, record.rules)
     dispute = Dispute(record, verdict, known, table.find(record.game, record.challenge), spoken)
@@ -79,8 +90,8 @@ def game(
 
         out = common.console()
         render_terminal(dispute, out, first, last)
-        for line in note:
-            out.print(line, soft_wrap=True)
+        for told in note:
+            out.print(told, soft_wrap=True)
     raise typer.Exit({"flagged": 1, "withheld": 1, "quarantined": 2}.get(verdict.verdict, 0))
 
 
@@ -106,9 +117,12 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _find(
-    which: str, lake: str | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable, spoken: Language
-) -> tuple[Record, Verdict, list[str], dict[str, Any] | None]:
+    which: str, lake: str | None, pick: str | None, place: Mapping[str, object], rulebook: Rulebook, table: ChallengeTable,
+    spoken: Language,
+) -> tuple[Record, Verdict, list[str], dict[str, Any] | None]:  # fmt: skip
     """The record, its verdict, lines to print below it, and where it landed."""
+    if any(value is not None for value in place.values()) and (which == "-" or os.path.isfile(which)):
+        raise UsageError(f"{which}: --day, --file and --line pick an upload of a lake; give --pick for a game of a file")
     if which == "-":
         return *_judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table), [], None
     path = Path(which)
@@ -119,7 +133,7 @@ def _find(
         return *_judge(_one_line(_read(path), str(path), pick), rulebook, table), [], None
     if lake is None:
         raise UsageError(f"{which!r} is no file; to look a game id up name the lake with --lake")
-    return _from_lake(which, lake, rulebook, table, spoken)
+    return _from_lake(which, lake, place, rulebook, table, spoken)
 
 
 def _read(path: Path) -> bytes:
@@ -172,7 +186,7 @@ def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> tuple[R
 
 
 def _from_lake(
-    game_id: str, lake: str, rulebook: Rulebook, table: ChallengeTable, spoken: Language
+    game_id: str, lake: str, place: Mapping[str, object], rulebook: Rulebook, table: ChallengeTable, spoken: Language
 ) -> tuple[Record, Verdict, list[str], dict[str, Any]]:
     """A published game: replayed again here, with the reasons and suspicions that its night published."""
     from replay.dispute import VERDICT_NAMES
@@ -182,7 +196,7 @@ def _from_lake(
     from replay.published import look_again
 
     with open_lake(lake) as where:
-        rows = _after_releases(where, find_rows(where, game_id))
+        rows = _wanted_first(_after_releases(where, find_rows(where, game_id)), place)
         found = look_again(where, rows[0], rulebook, table)
     note = [spoken.gettext("Landed on {day} in {file}, line {line}.", **_landed(rows[0]))]
     today = found.today if found.today is None or spoken.is_english else said(found.today, TODAY, spoken)
@@ -197,6 +211,14 @@ def _from_lake(
     ]  # fmt: skip
     source = {"day": str(rows[0]["day"]), "file": rows[0]["source_file"], "line": rows[0]["source_line"]}
     return found.record, found.verdict, note, source
+
+
+def _wanted_first(rows: list[dict[str, Any]], place: Mapping[str, object]) -> list[dict[str, Any]]:
+    """The uploads under an id, the first that fits the day, file and line of ``place`` (None: any) in front."""
+    found = next((row for row in rows if all(value in (None, row[name]) for name, value in place.items())), None)
+    if found is None:
+        raise UsageError(f"game {rows[0]['game_id']!a}: no upload of it lies there, name another --day, --file or --line")
+    return [found, *(row for row in rows if row is not found)]
 
 
 def _after_releases(where: Lake, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -131,6 +131,17 @@ def test_an_id_that_stands_twice_is_told(game, env):
     code, out, _ = game("conflicting_upload", env=env)
     assert code == 1
     assert f"The same id again: flagged, landed on {THREE} in b.ndjson.gz, line 4." in out
+    code, out, _ = game("conflicting_upload", "--day", THREE, "--file", "b.ndjson.gz", "--line", "4", env=env)
+    assert code == 1
+    assert f"Landed on {THREE} in b.ndjson.gz, line 4." in out
+    assert f"The same id again: flagged, landed on {THREE} in b.ndjson.gz, line 3." in out
+    for words in (("--line", "99"), ("--file", "none"), ("--day", "2026-01-01"), ("--line", str(2**80))):
+        code, out, err = game("conflicting_upload", *words, env=env)
+        assert (code, out) == (2, "")
+        assert "no upload of it lies there, name another --day, --file or --line" in err
+    code, _, err = game("-", "--line", "1", env=env)
+    assert code == 2
+    assert "--day, --file and --line pick an upload of a lake" in err
 
 
 @pytest.mark.parametrize("name", ["parquet", "named", "first", "open"])
