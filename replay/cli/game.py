@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from replay.verdict import Verdict
 
 
+# Typer reads them from the signature; here they have the room to be read.
+_WHICH = "Which upload under the id: "
+_Day = Annotated[str | None, typer.Option("--day", help=_WHICH + "the day that it landed.", show_default=False)]
+_File = Annotated[str | None, typer.Option("--file", help=_WHICH + "its log file.", show_default=False)]
+_Line = Annotated[int | None, typer.Option("--line", help=_WHICH + "its line.", show_default=False)]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("game")(game)
@@ -41,13 +48,9 @@ def game(
     bundle: Annotated[
         Path | None, typer.Option("--bundle", help="Write a file that proves the verdict elsewhere here.", show_default=False)
     ] = None,
-    day: Annotated[
-        str | None, typer.Option("--day", help="Which upload under the id: the day that it landed.", show_default=False)
-    ] = None,
-    file: Annotated[
-        str | None, typer.Option("--file", help="Which upload under the id: its log file.", show_default=False)
-    ] = None,
-    line: Annotated[int | None, typer.Option("--line", help="Which upload under the id: its line.", show_default=False)] = None,
+    day: _Day = None,
+    file: _File = None,
+    line: _Line = None,
     first: Annotated[int | None, typer.Option("--from", help="First move to show, from 1.", show_default=False)] = None,
     last: Annotated[int | None, typer.Option("--to", help="Last move to show.", show_default=False)] = None,
     challenges: common.ChallengesOption = None,
@@ -77,10 +80,7 @@ def game(
     known = rulebook.find(record.game, record.rules)
     dispute = Dispute(record, verdict, known, table.find(record.game, record.challenge), spoken)
     if html is not None:
-        from replay.game_page import render_html
-
-        _write(html, render_html(dispute, first, last).encode("utf-8"))
-        note.append(spoken.gettext("Wrote {file}", file=str(html)))
+        note.append(_write_page(html, dispute, first, last))
     if bundle is not None:
         note += _write_bundle(bundle, dispute, rulebook, source)
     if as_json:
@@ -93,6 +93,14 @@ def game(
         for told in note:
             out.print(told, soft_wrap=True)
     raise typer.Exit({"flagged": 1, "withheld": 1, "quarantined": 2}.get(verdict.verdict, 0))
+
+
+def _write_page(path: Path, dispute: Dispute, first: int | None, last: int | None) -> str:
+    """Write the page; a line that says so."""
+    from replay.game_page import render_html
+
+    _write(path, render_html(dispute, first, last).encode("utf-8"))
+    return dispute.language.gettext("Wrote {file}", file=str(path))
 
 
 def _write_bundle(path: Path, dispute: Dispute, rulebook: Rulebook, source: dict[str, Any] | None) -> list[str]:
