@@ -87,10 +87,15 @@ class FlagPage:
 
 
 def parse_filter(values: Mapping[str, str | None], option: str = "") -> FlagFilter:
-    """The filter that texts ask for, by the names of NAMES and ``day`` (one day); empty ones and None wish nothing.
+    """The filter that texts ask for, by the names of NAMES and ``day`` (one day); None wishes nothing.
 
-    ``option`` stands before a name in the message ("--" on a command line).  Raises UsageError for a value that cannot be.
+    ``option`` stands before a name in the message ("--" on a command line).  Empty texts are fields of a form that were left
+    out; an empty option is a variable that was not set, and would ask for all games.  Raises UsageError for it and for a value
+    that cannot be.
     """
+    for name, value in values.items() if option else ():
+        if value == "":
+            raise UsageError(f"{option}{name.replace('_', '-')} is empty, give it a value or leave it out")
     given = {name: value for name, value in values.items() if value and (name in NAMES or name == "day")}
     if "day" in given and ("from" in given or "to" in given):
         raise UsageError(f"{option}day and {option}from or {option}to: give one day, or from which day to which")

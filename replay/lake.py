@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from replay.errors import InputError, NightRunning
+from replay.errors import InputError, NightRunning, UsageError
 
 if TYPE_CHECKING:
     from replay.shards import Shard
@@ -41,6 +41,9 @@ def open_lake(text: str | Path) -> Lake:
     UsageError.
     """
     scheme, separator, rest = str(text).partition("://")
+    if not str(text):
+        # A variable that is not set; the working folder, which Path makes of it, is nobody's lake.
+        raise UsageError("the lake's name is empty, give a folder or a URL with --lake or REPLAY_LAKE")
     if not separator:
         return Lake(Path(text))
     if scheme == "file":
@@ -154,8 +157,10 @@ class Lake:
         pointer = self.warehouse / "CURRENT"
         try:
             name = pointer.read_text("utf-8").strip()
-        except OSError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise InputError(f"{self.root}: no standings are published here, run `replay nightly` or `replay rebuild`") from error
+        except OSError as error:
+            raise InputError(f"{pointer}: cannot be read ({error.strerror}), look at its rights") from error
         return self.warehouse / name
 
     def older_warehouses(self) -> list[Path]:

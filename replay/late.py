@@ -36,6 +36,8 @@ def changed_days(lake: Lake, day: date, look_back: int) -> list[date]:
 
 
 def _published_before(lake: Lake, day: date, look_back: int) -> list[date]:
+    # Before the first day of the calendar there is none.
+    look_back = min(look_back, (day - date.min).days)
     window = [day - timedelta(days=back) for back in range(look_back, 0, -1)]
     lake.refresh("runs", days=window)
     published = set(lake.published_days())

@@ -470,8 +470,10 @@ def read_run(lake: Lake, day: date) -> dict[str, Any]:
     """The run.json of a day.  Raises InputError when that day was not published or the file is damaged."""
     try:
         found: dict[str, Any] = json.loads(lake.run_file(day).read_text("utf-8"))
-    except OSError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(f"{lake.run_file(day)}: {day} was not published, run `replay nightly --day {day}`") from error
+    except OSError as error:
+        raise InputError(f"{lake.run_file(day)}: cannot be read ({error.strerror}), look at its rights") from error
     except ValueError as error:
         raise InputError(f"{lake.run_file(day)}: is damaged, delete it and run `replay nightly --day {day}` again") from error
     return found

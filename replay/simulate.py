@@ -159,19 +159,30 @@ def simulate(
     return summary
 
 
+def check_shares(forged_share: float, others: Mapping[str, float]) -> None:
+    """Raises UsageError for shares of forgeries or of other games that cannot be."""
+    if not 0 <= forged_share <= 0.5:
+        raise UsageError(f"simulate: forged_share is {forged_share}, it must lie from 0 to 0.5")
+    for game, share in others.items():
+        play_of(game)
+        if game == GAME or not 0 <= share <= 1:
+            raise UsageError(f"simulate: {game} was given the share {share}, it must be another game than {GAME} and from 0 to 1")
+
+
+def check_challenges(challenges: ChallengeTable, days: Sequence[date]) -> None:
+    """Raises UsageError for a day without a challenge of the block puzzle."""
+    for day in days:
+        _challenge(challenges, GAME, day)
+
+
 def _check_call(
     lake: Path, days: list[date], games_per_day: int, forged_share: float, formats: Sequence[str], others: Mapping[str, float]
 ) -> None:  # fmt: skip
     if not days or games_per_day < 1:
         raise UsageError(f"simulate: {len(days)} days of {games_per_day} games were asked for, ask for at least one of one")
-    if not 0 <= forged_share <= 0.5:
-        raise UsageError(f"simulate: forged_share is {forged_share}, it must lie from 0 to 0.5")
+    check_shares(forged_share, others)
     if not formats or set(formats) - set(FORMATS):
         raise UsageError(f"simulate: formats are {', '.join(formats) or 'none'}, they must be of {', '.join(FORMATS)}")
-    for game, share in others.items():
-        play_of(game)
-        if game == GAME or not 0 <= share <= 1:
-            raise UsageError(f"simulate: {game} was given the share {share}, it must be another game than {GAME} and from 0 to 1")
     for day in days:
         folder = lake / "logs" / f"day={day}"
         if folder.is_dir() and any(folder.iterdir()):

@@ -104,7 +104,8 @@ class Dispute:
         A move may have several rows; the first one of the wrong move is marked.  Raises UsageError for a range that is none.
         """
         if first < 1 or (last is not None and last < first):
-            raise UsageError(f"moves {first} to {last} are no range: count from 1 and give the smaller number first")
+            upto = "the end" if last is None else last
+            raise UsageError(f"moves {first} to {upto} are no range: count from 1 and give the smaller number first")
         return self._rows(first, last)
 
     def _rows(self, first: int, last: int | None) -> Iterator[TraceRow]:

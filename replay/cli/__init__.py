@@ -6,6 +6,7 @@ them, so that one disputed game opens at once.
 
 from __future__ import annotations
 
+import os
 import sys
 from io import TextIOWrapper
 
@@ -31,9 +32,7 @@ for module in (demo, night, verify, game, flags, review, release, boards, dashbo
 def main() -> None:
     """Run the command line.  An error that the product raises on purpose is one sentence on stderr and its exit code."""
     code: str | int | None
-    if isinstance(sys.stdout, TextIOWrapper):
-        # A terminal or pipe that is not UTF-8 gets escapes for what it cannot hold, as stderr does of itself.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _open_streams()
     try:
         app()
         code = 0
@@ -49,6 +48,16 @@ def main() -> None:
     except BrokenPipeError:
         common.stop_writing()
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Whoever closed our output (``>&-``) wants to hear nothing; Python leaves no stream to write to then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open as long as we run.
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal or pipe that is not UTF-8 gets escapes for what it cannot hold, as stderr does of itself.
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _say(sentence: str, code: int) -> int:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from replay.lake import Lake
     from replay.moves import Moves
 
-LimitOption = Annotated[int, typer.Option("--limit", help="Rows to show.", min=1)]
-OffsetOption = Annotated[int, typer.Option("--offset", help="Rows to skip.", min=0)]
+# The database counts rows in 64 bits.
+MOST_ROWS = 1_000_000_000
+LimitOption = Annotated[int, typer.Option("--limit", help="Rows to show.", min=1, max=MOST_ROWS)]
+OffsetOption = Annotated[int, typer.Option("--offset", help="Rows to skip.", min=0, max=MOST_ROWS)]
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli import common
-from replay.errors import UsageError
+from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from replay.calibrate import Calibration, Value
@@ -58,10 +58,12 @@ def calibrate(
     elif lake is not None and first is not None:
         begin = common.parse_day(first, "--from")
         with open_lake(lake) as where:
-            logs = _landed(where, begin, common.parse_day(last, "--to") if last else begin)
+            logs = _landed(where, begin, begin if last is None else common.parse_day(last, "--to"))
             found = fit_files(logs, game, wanted, rulebook, table, threads=settings.threads, most=most)
     else:
         raise UsageError("calibrate: give files with games, or the days of a lake with --lake, --from and --to")
+    if not found.games:
+        raise InputError(f"no game of {game} {wanted} was found there; look at the files with `replay verify`, or at --version")
     if as_json:
         common.print_json(found.as_json())
     else:
@@ -114,8 +116,6 @@ def _left_out(found: Calibration) -> list[str]:
         said.append(f"Left out: {found.unreadable:,} records that cannot be read; `replay verify` says why.")
     if found.ended_early:
         said.append(f"There are more games than {found.used:,}, which is as many as --games allows.")
-    if not found.games:
-        said.append(f"No game of {found.game} here names rules {found.version}, choose others with --game and --version.")
     return said
 
 

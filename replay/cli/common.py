@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from replay.errors import UsageError
+from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.progress import Progress
     from rich.table import Table
 
+    from replay.lake import Lake
     from replay.settings import Settings
 
 _LAKE = typer.Option(
@@ -51,8 +52,14 @@ DayOption = Annotated[str, typer.Option("--day", help="Day, YYYY-MM-DD (UTC).", 
 GameOption = Annotated[str, typer.Option("--game", help="blocks, tetromino or tetcolor.")]
 
 
+def refuse_no_lake(lake: Lake) -> None:
+    """Raises InputError where no lake is: of a mistyped name nothing is held back and nothing was decided, which is no answer."""
+    if not lake.exists():
+        raise InputError(f"{lake.name}: no such lake, name the folder that holds logs/day=.../")
+
+
 def parse_day(text: str, option: str = "--day") -> date:
-    """A day as written after an ``option`` of the command line.  Raises UsageError."""
+    """A day as written on the command line with ``option``.  Raises UsageError."""
     try:
         day = date.fromisoformat(text)
         # Weeks and days without hyphens are ISO 8601 too.

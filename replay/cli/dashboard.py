@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli import common
-from replay.errors import InputError, UsageError
+from replay.errors import UsageError
 
 if TYPE_CHECKING:
     import socket
@@ -41,8 +41,7 @@ def dashboard(
     tokens = Tokens(_plain(settings.dashboard_token), _plain(settings.dashboard_read_token))
     check_tokens(host, tokens)
     with open_lake(lake) as where:
-        if not where.exists():
-            raise InputError(f"{where.name}: no such lake, name the folder that holds logs/day=.../")
+        common.refuse_no_lake(where)
     listening = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     # Flushed at once: a script that waits for this line reads it through a pipe.

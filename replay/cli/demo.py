@@ -78,8 +78,10 @@ def run_simulation(
     """Simulate with a progress bar on the terminal; ``others`` are the shares of the games beside the block puzzle."""
     from replay.challenges import load_challenges
     from replay.rulebook import load_rulebook
+    from replay.simulate import check_shares
     from replay.simulate import simulate as play
 
+    check_shares(forged, others)
     rulebook = load_rulebook(settings.rules)
     table = load_challenges(settings.challenges, rulebook)
     lines = games + sum(round(share * games) for share in others.values())
@@ -112,11 +114,12 @@ def demo(
 
     if ":/" in str(lake):
         raise UsageError(f"--lake {lake}: a demo makes a local folder; for a store use `replay simulate` and `replay nightly`")
-    _make_room(lake, fresh)
     # A demo has its own uploads, whatever the machine's nights bring.
     settings = common.load_settings(source="")
     wanted = common.days_from(common.parse_day(day), days)
     others = {"tetromino": tetromino, "tetcolor": tetcolor}
+    _check(wanted, others, forged, settings)
+    _make_room(lake, fresh)
     run_simulation(lake, wanted, games, others, seed, forged, settings)
     runs = [run_with_progress(Lake(lake), night, settings.night(), settings.look_back).run for night in wanted]
     out = common.console()
@@ -139,6 +142,16 @@ def demo(
         out.print(f"  {line}", soft_wrap=True)
     if compared.wrong:
         raise typer.Exit(1)
+
+
+def _check(days: list[date], others: dict[str, float], forged: float, settings: Any) -> None:
+    """Raises UsageError for a demo that cannot be played: an earlier one is deleted only for one that can."""
+    from replay.challenges import load_challenges
+    from replay.rulebook import load_rulebook
+    from replay.simulate import check_challenges, check_shares
+
+    check_shares(forged, others)
+    check_challenges(load_challenges(settings.challenges, load_rulebook(settings.rules)), days)
 
 
 def _make_room(lake: Path, fresh: bool) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +37,13 @@ class _Found:
     today: str | None = None
 
 
+# Typer reads them from the signature; here they have the room to be read.
+_WHICH = "Which upload under the id: "
+_Day = Annotated[str | None, typer.Option("--day", help=_WHICH + "the day that it landed.", show_default=False)]
+_File = Annotated[str | None, typer.Option("--file", help=_WHICH + "its log file.", show_default=False)]
+_Line = Annotated[int | None, typer.Option("--line", help=_WHICH + "its line.", show_default=False)]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("game")(game)
@@ -53,6 +61,9 @@ def game(
     bundle: Annotated[
         Path | None, typer.Option("--bundle", help="Write a file that proves the verdict elsewhere here.", show_default=False)
     ] = None,
+    day: _Day = None,
+    file: _File = None,
+    line: _Line = None,
     first: Annotated[int | None, typer.Option("--from", help="First move to show, from 1.", show_default=False)] = None,
     last: Annotated[int | None, typer.Option("--to", help="Last move to show.", show_default=False)] = None,
     challenges: common.ChallengesOption = None,
@@ -62,6 +73,8 @@ def game(
     as_json: common.JsonOption = False,
 ) -> None:
     """Replay one game and say what came out, in words for the player and move by move.
+
+    Of several uploads under one id the one that stands is shown, unless --day, --file and --line name another.
 
     Exit code 0 when the game stands, 1 when it is flagged or held back, 2 when it cannot be read.
     """
@@ -75,17 +88,15 @@ def game(
     rulebook = load_rulebook(rules, lazy=True)
     table = load_challenges(challenges, rulebook, lazy=True)
     _refuse_lost_outputs(which, html, bundle)
-    found = _find(which, lake, pick, rulebook, table, spoken)
+    place = {"day": None if day is None else common.parse_day(day), "source_file": file, "source_line": line}
+    found = _find(which, lake, pick, place, rulebook, table, spoken)
     _refuse_unproven(bundle, found)
     verdict, note = found.verdict, found.note
     record = replace(found.record, player_id=new_id(found.record.player_id, players))
     known = rulebook.find(record.game, record.rules)
     dispute = Dispute(record, verdict, known, table.find(record.game, record.challenge), spoken)
     if html is not None:
-        from replay.game_page import render_html
-
-        _write(html, render_html(dispute, first, last, found.today).encode("utf-8"))
-        note.append(spoken.gettext("Wrote {file}", file=str(html)))
+        note.append(_write_page(html, dispute, first, last, found.today))
     told = verdict.as_json()
     if bundle is not None:
         sha256 = _write_bundle(bundle, dispute, rulebook, found)
@@ -93,13 +104,18 @@ def game(
     if as_json:
         common.print_json(told)
     else:
-        from replay.dispute import render_terminal
-
-        out = common.console()
-        render_terminal(dispute, out, first, last)
-        for line in note:
-            out.print(line, soft_wrap=True)
+        _print(dispute, first, last, note)
     raise typer.Exit({"flagged": 1, "withheld": 1, "quarantined": 2}.get(verdict.verdict, 0))
+
+
+def _print(dispute: Dispute, first: int | None, last: int | None, note: list[str]) -> None:
+    """Show the game in the terminal, and the lines of ``note`` below it."""
+    from replay.dispute import render_terminal
+
+    out = common.console()
+    render_terminal(dispute, out, first, last)
+    for line in note:
+        out.print(line, soft_wrap=True)
 
 
 def _refuse_lost_outputs(which: str, html: Path | None, bundle: Path | None) -> None:
@@ -123,6 +139,14 @@ def _refuse_unproven(bundle: Path | None, found: _Found) -> None:
         )
 
 
+def _write_page(path: Path, dispute: Dispute, first: int | None, last: int | None, today: str | None) -> str:
+    """Write the page; a line that says so."""
+    from replay.game_page import render_html
+
+    _write(path, render_html(dispute, first, last, today).encode("utf-8"))
+    return dispute.language.gettext("Wrote {file}", file=str(path))
+
+
 def _write_bundle(path: Path, dispute: Dispute, rulebook: Rulebook, found: _Found) -> str:
     """Write the bundle, note that and how it is checked, and give its SHA-256."""
     from replay.bundle import make_bundle
@@ -144,8 +168,11 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _find(
-    which: str, lake: str | None, pick: str | None, rulebook: Rulebook, table: ChallengeTable, spoken: Language
-) -> _Found:
+    which: str, lake: str | None, pick: str | None, place: Mapping[str, object], rulebook: Rulebook, table: ChallengeTable,
+    spoken: Language,
+) -> _Found:  # fmt: skip
+    if any(value is not None for value in place.values()) and (which == "-" or os.path.isfile(which)):
+        raise UsageError(f"{which}: --day, --file and --line pick an upload of a lake; give --pick for a game of a file")
     if which == "-":
         return _judge(_one_line(sys.stdin.buffer.read(), "standard input", pick), rulebook, table)
     path = Path(which)
@@ -156,7 +183,7 @@ def _find(
         return _judge(_one_line(_read(path), str(path), pick), rulebook, table)
     if lake is None:
         raise UsageError(f"{which!r} is no file; to look a game id up name the lake with --lake")
-    return _from_lake(which, lake, rulebook, table, spoken)
+    return _from_lake(which, lake, place, rulebook, table, spoken)
 
 
 def _read(path: Path) -> bytes:
@@ -190,6 +217,8 @@ def _one_line(data: bytes, source: str, pick: str | None) -> Record:
             # A line that is no record cannot be the one that is looked for; `replay verify` lists it with its reason.
             continue
     if pick is None:
+        if not games:
+            raise InputError(f"{source}: holds {len(lines)} lines, none of them a record of a game; `replay verify` says why")
         shown = ", ".join(ascii(game_id) for game_id in list(games)[:5])
         raise UsageError(f"{source}: holds {len(lines)} lines, name one game with --pick (for example {shown})")
     if pick not in games:
@@ -207,7 +236,7 @@ def _judge(record: Record, rulebook: Rulebook, table: ChallengeTable) -> _Found:
 
 
 def _from_lake(
-    game_id: str, lake: str, rulebook: Rulebook, table: ChallengeTable, spoken: Language
+    game_id: str, lake: str, place: Mapping[str, object], rulebook: Rulebook, table: ChallengeTable, spoken: Language
 ) -> _Found:
     """A published game: replayed again here, with the reasons and suspicions that its night published."""
     from replay.dispute import VERDICT_NAMES
@@ -217,7 +246,7 @@ def _from_lake(
     from replay.published import look_again
 
     with open_lake(lake) as where:
-        rows, review = _after_people(where, find_rows(where, game_id))
+        rows, review = _after_people(where, _wanted_first(find_rows(where, game_id), place))
         found = look_again(where, rows[0], rulebook, table)
     note = [spoken.gettext("Landed on {day} in {file}, line {line}.", **_landed(rows[0]))]
     today = found.today if found.today is None or spoken.is_english else said(found.today, TODAY, spoken)
@@ -232,6 +261,14 @@ def _from_lake(
     ]  # fmt: skip
     source = {"day": str(rows[0]["day"]), "file": rows[0]["source_file"], "line": rows[0]["source_line"]}
     return _Found(found.record, replace(found.verdict, review=review), note, source, today)
+
+
+def _wanted_first(rows: list[dict[str, Any]], place: Mapping[str, object]) -> list[dict[str, Any]]:
+    """The uploads under an id, the first that fits the day, file and line of ``place`` (None: any) in front."""
+    found = next((row for row in rows if all(value in (None, row[name]) for name, value in place.items())), None)
+    if found is None:
+        raise UsageError(f"game {rows[0]['game_id']!a}: no upload of it lies there, name another --day, --file or --line")
+    return [found, *(row for row in rows if row is not found)]
 
 
 def _after_people(where: Lake, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:

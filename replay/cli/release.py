@@ -67,6 +67,7 @@ def release(
 
     with open_lake(lake) as where, open_reviews(where) as store:
         if listed:
+            common.refuse_no_lake(where)
             _list(where, store, on, as_json)
             return
         name = "" if reason is None else reviewer if reviewer is not None else login_name()

@@ -161,6 +161,7 @@ def _look(game_id: str | None, pick: Mapping[str, Any], limit: int, offset: int,
 
     with open_lake(call.lake) as where, open_reviews(where) as store:
         if game_id is None:
+            common.refuse_no_lake(where)
             _list(store, limit, offset, call.as_json)
         else:
             _show(where, store, game_id, pick, call)

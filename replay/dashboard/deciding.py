@@ -90,8 +90,7 @@ def see_other(page: str, **query: object) -> RedirectResponse:
 
 def sentence(error: Exception) -> str:
     """An error's sentence with a capital letter and a full stop."""
-    text = str(error)
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    return views.sentence(str(error))
 
 
 # --- Decisions as people read them ---------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def game(
             request, "game_page.html.j2", title=title, row=row, trace=trace, problem=problem,
             **_told(row, trace, tables, noted_under(lake, row["day"], tables.judge)),
             **_review(request, lake, row), **shared, release=release,
-            command=_command(row, request.app.state.settings.lake),
+            command=_command(row, uploads, request.app.state.settings.lake),
         )  # fmt: skip
 
 
@@ -310,13 +310,17 @@ def _left_out(uploads: Uploads) -> int:
     return max(0, len(uploads.rows) + len(uploads.quarantined) - UPLOADS_SHOWN)
 
 
-def _command(row: Mapping[str, Any], lake: str) -> str | None:
-    """The command that replays the game elsewhere; None for an id that cannot be typed."""
-    game_id = str(row["game_id"])
-    if not game_id or not (game_id + lake).isascii() or not (game_id + lake).isprintable() or len(game_id) > 200:
+def _command(row: Mapping[str, Any], uploads: Uploads, lake: str) -> str | None:
+    """The command that replays the game elsewhere; None for an id, or a name of its file, that cannot be typed."""
+    game_id, file = str(row["game_id"]), str(row["source_file"])
+    # Without more words the command shows the upload that stands.
+    is_other = bool(uploads.rows) and uploads.rows[0] is not row
+    typed = game_id + lake + (file if is_other else "")
+    if not game_id or not typed.isascii() or not typed.isprintable() or len(game_id) > 200:
         return None
+    place = f" --day {row['day']} --file={shlex.quote(file)} --line {row['source_line']}" if is_other else ""
     dashes = "-- " if game_id.startswith("-") else ""
-    return f"replay game --lake {shlex.quote(lake)} --html game.html {dashes}{shlex.quote(game_id)}"
+    return f"replay game --lake {shlex.quote(lake)} --html game.html{place} {dashes}{shlex.quote(game_id)}"
 
 
 @router.get("/game.json")

@@ -193,9 +193,13 @@ def shown(value: object) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text as a sentence of a page: a capital letter in front, a full stop behind."""
+    """A text as a sentence of a page: a capital letter in front, unless a name stands there, and a full stop behind."""
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    # "lake/logs: no such file" and "lake: no such lake": another letter would be another folder.
+    first = text.partition(" ")[0]
+    if first.isalpha():
+        text = text[:1].upper() + text[1:]
+    return text + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def query(**parameters: object) -> str:

@@ -103,6 +103,7 @@ def test_every_command_and_option_has_help_and_stands_in_the_readme(run):
         ["flags", "--lake"], ["standings", "--nope"], ["flags", "--lake", ".", "--limit", "0"],
         ["flags", "--lake", ".", "--limit", "x"], ["simulate", "--lake", "x", "--day", "2026-10-31", "--games", "0"],
         ["verify", "a", "--threads", "many"], ["standings", "--lake", ".", "extra"],
+        ["standings", "--lake", ".", "--limit", str(2**63)], ["flags", "--lake", ".", "--offset", str(2**63)],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -158,6 +159,14 @@ def test_bad_input_is_one_sentence_and_exit_2(run, kinds, tmp_path):
         ("demo", "--lake", lake): "is there already, give another folder with --lake or --fresh",
         ("demo", "--lake", lake, "--fresh"): "was not made by a demo",
         ("demo", "--lake", tmp_path / "new", "--day", "soon"): "is no day",
+        ("simulate", "--day", TWO, "--lake", tmp_path / "sim", "--tetromino", "nan"): "tetromino was given the share nan",
+        ("simulate", "--day", TWO, "--lake", tmp_path / "sim", "--tetcolor", "inf"): "tetcolor was given the share inf",
+        ("calibrate", "--from", "soon"): "--from 'soon' is no day", ("calibrate", "--from", THREE, "--to", ""): "--to '' is no day",
+        ("calibrate", bad): "no game of blocks 1.2.0 was found there",
+        ("review", "--lake", tmp_path / "typo"): "typo: no such lake",
+        ("release", "--list", "--lake", tmp_path / "typo"): "typo: no such lake",
+        ("nightly", "--day", THREE, "--lake", ""): "the lake's name is empty",
+        ("standings", "--lake", ""): "the lake's name is empty", ("review", "--lake", ""): "the lake's name is empty",
     }  # fmt: skip
     for words, expected in cases.items():
         code, out, err = run(*words, env=env)
@@ -326,6 +335,10 @@ def test_simulate_and_demo(run, tmp_path, monkeypatch):
             assert run(*shlex.split(row)[1:], *(["--limit", "1"] if "game" not in row else []))[0] in (0, 1), row
     Path("game.html").unlink()
     assert run(*words)[0] == 2
+    # Who mistypes a new demo keeps the old one.
+    for wrong in (("--day", "soon"), ("--day", "2031-01-01"), ("--forged", "3"), ("--tetromino", "nan")):
+        assert run(*words, "--fresh", *wrong)[0] == 2
+        assert (tmp_path / "demo" / "warehouse" / "CURRENT").is_file(), wrong
     assert run(*words, "--fresh")[0] == 0
 
 
@@ -498,6 +511,17 @@ def test_a_reader_that_goes_away_is_no_error(kinds):
         assert err == b"0\n", words
 
 
+def test_closed_streams_are_no_error(kinds):
+    _, env = kinds
+    for words, code in (("standings", 0), ("standings --json", 0), ("flags", 0), ("--help", 0), ("standings --game chess", 2)):
+        script = f"{shlex.quote(sys.executable)} -m replay {words}"
+        said = subprocess.run(["bash", "-c", f"{script} >&-"], stderr=subprocess.PIPE, cwd=ROOT, env={**os.environ, **env}, check=False)
+        assert said.returncode == code, words
+        assert said.stderr.count(b"\n") == (1 if code else 0), words
+        mute = subprocess.run(["bash", "-c", f"{script} >&- 2>&-"], cwd=ROOT, env={**os.environ, **env}, check=False)
+        assert mute.returncode == code, words
+
+
 def test_the_machines_own_errors_are_sentences(run, kinds, tmp_path):
     """A folder where a file should be, a file where a folder should be: exit 2 and the system's words."""
     _, env = kinds
@@ -513,6 +537,14 @@ def test_the_machines_own_errors_are_sentences(run, kinds, tmp_path):
     code, _, err = run("standings", "--lake", lake)
     assert code == 2
     assert "no such warehouse" in one_sentence(err)
+    # What is there and cannot be read is not called missing: nobody is sent to make it again.
+    for path, words in (
+        (lake / "warehouse" / "CURRENT", ("standings",)), (lake / "runs" / f"day={THREE}" / "run.json", ("release", "--list")),
+    ):  # fmt: skip
+        path.unlink()
+        path.mkdir()
+        code, _, err = run(*words, "--lake", lake)
+        assert (code, f"{path.name}: cannot be read (Is a directory)" in one_sentence(err)) == (2, True), err
 
 
 def test_python_m_replay():

@@ -79,6 +79,8 @@ def test_the_table_names_the_state_once_somebody_decided(lists):
         (("--day", TWO, "--from", TWO), "--day and --from or --to: give one day"), (("--from", "x"), "--from 'x' is no day"),
         (("--suspected", "--reason", "attempt_limit"), "has no reason"), (("--game", "chess"), "--game 'chess' is no game"),
         (("--suspicion", "odd"), "--suspicion 'odd' is no suspicion"), (("--day", "2026-01-01"), "2026-01-01 was not published here"),
+        # A shell's variable that is not set would list the games of everybody.
+        (("--day", ""), "--day is empty, give it a value or leave it out"), (("--app-version", ""), "--app-version is empty"),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_one_sentence(lists, words, sentence):

@@ -132,6 +132,17 @@ def test_an_id_that_stands_twice_is_told(game, env):
     code, out, _ = game("conflicting_upload", env=env)
     assert code == 1
     assert f"The same id again: flagged, landed on {THREE} in b.ndjson.gz, line 4." in out
+    code, out, _ = game("conflicting_upload", "--day", THREE, "--file", "b.ndjson.gz", "--line", "4", env=env)
+    assert code == 1
+    assert f"Landed on {THREE} in b.ndjson.gz, line 4." in out
+    assert f"The same id again: flagged, landed on {THREE} in b.ndjson.gz, line 3." in out
+    for words in (("--line", "99"), ("--file", "none"), ("--day", "2026-01-01"), ("--line", str(2**80))):
+        code, out, err = game("conflicting_upload", *words, env=env)
+        assert (code, out) == (2, "")
+        assert "no upload of it lies there, name another --day, --file or --line" in err
+    code, _, err = game("-", "--line", "1", env=env)
+    assert code == 2
+    assert "--day, --file and --line pick an upload of a lake" in err
 
 
 @pytest.mark.parametrize("name", ["parquet", "named", "first", "open"])
@@ -214,6 +225,7 @@ def test_files_that_hold_no_game(game, challenges_only, tmp_path):
         "latin": (b'{"a":"\xe9"}', "is not UTF-8"), "less": (b'{"game_id": "g"}', "field game is missing"),
         "x.gz": (b"nonsense", "cannot be read"), "y.gz": (gzip.compress(b"{}")[:-9] + b"000000000", "cannot be read"),
         "z.zst": (b"nonsense", "cannot be read"),
+        "lines": (b"{}\n{}\n", "holds 2 lines, none of them a record of a game"),
         "mode": (line(upload("g", "p", mode="zen")), "mode 'zen' is none of rules 1.2.0"),
         "p.parquet": (b"PAR1", "give a file with the record as JSON, or verify the Parquet file with `replay verify`"),
     }  # fmt: skip
@@ -254,6 +266,7 @@ def test_a_range_of_moves(game, env):
         code, out, err = game("fine", *words, env=env)
         assert (code, out) == (2, ""), words
         assert err
+    assert "moves 0 to the end are no range" in game("fine", "--from", "0", env=env)[2]
 
 
 def test_the_wrong_move_is_marked(game, env):

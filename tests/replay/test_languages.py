@@ -558,7 +558,7 @@ def test_where_a_game_of_a_lake_landed(monkeypatch):
     def notes(code: str, codes: str | None) -> list[str]:
         seen = Published(row, found.record, found.verdict, today.format(codes) if codes else None)
         monkeypatch.setattr("replay.published.look_again", lambda *of: seen)
-        return game_command._from_lake("g-1", "lake", blocks.RULEBOOK, blocks.TABLE, language(code)).note
+        return game_command._from_lake("g-1", "lake", {}, blocks.RULEBOOK, blocks.TABLE, language(code)).note
 
     assert notes("en", "no reason against it") == [
         "Landed on 2026-10-31 in a\\x1b.ndjson, line 1,200.", today.format("no reason against it"),

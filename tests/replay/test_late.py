@@ -60,6 +60,9 @@ def test_only_published_days_whose_files_changed_are_named(tmp_path, challenges)
     assert changed_days(lake, THREE, 3) == [ONE, TWO]
     assert changed_days(lake, THREE, 1) == [TWO]
     assert changed_days(lake, THREE, 0) == []
+    # However far it is told to look: no calendar begins before its first day.
+    assert changed_days(lake, THREE, 2**80) == [ONE, TWO]
+    assert changed_days(lake, date.min, 3) == []
 
 
 def test_e2_a_late_better_attempt_moves_the_old_day_and_the_totals(tmp_path, challenges):

@@ -393,3 +393,16 @@ def test_words_for_times_and_numbers():
     assert (views.per_thousand(3, 1000), views.per_thousand(3, 0)) == ("3.0", "-")
     assert views.query(a="x y&<", b=None, c="", d=0) == "?a=x+y%26%3C&d=0"
     assert views.query(a="\ud800") == "?a=%3F"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nothing was found", "Nothing was found."), ("game 'x' is no game!", "Game 'x' is no game!"),
+        # The names of folders and URLs: with a capital letter they would be others.
+        ("lake/logs/day=2026-11-02: no log file", "lake/logs/day=2026-11-02: no log file."), ("lake: no such lake", "lake: no such lake."),
+        ("s3://games/lake: refused", "s3://games/lake: refused."), ("--day 'x' is no day", "--day 'x' is no day."),
+    ],
+)  # fmt: skip
+def test_a_sentence_begins_with_a_capital_letter_unless_a_name_stands_there(text, said):
+    assert views.sentence(text) == said

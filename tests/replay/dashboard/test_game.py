@@ -205,6 +205,10 @@ def test_several_uploads_under_one_id_are_linked(lake):
         assert others == {other["source_line"] for other in uploads} - {here}
         fields = {field["name"]: field["value"] for field in elements(answer, "input") if field.get("type") == "hidden"}
         assert fields["line"] == str(here)
+    # The command shows the very upload of the page, not the one that stands.
+    other = f"--day {THREE} --file={uploads[1]['source_file']} --line {uploads[1]['source_line']} conflicting_upload"
+    for row, told in ((uploads[0], "game.html conflicting_upload"), (uploads[1], other)):
+        assert told in text_of(page(lake, **place(row))).partition("Replay it on your own machine")[2]
 
 
 def test_a_quarantined_record_has_a_page_with_its_reason(lake):

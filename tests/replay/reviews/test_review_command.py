@@ -226,6 +226,8 @@ def test_nobody_is_known_here(review, env, monkeypatch):
         (["--clear", "--reason", "x", "--where-state", "shut"], "--where-state 'shut' is no state"),
         (["--clear", "--reason", "x", "--where-nation", "zz"], "--where-nation 'zz' is no nation"),
         (["--clear", "--reason", "", "--where-day", "2026-10-31"], "reason is empty"),
+        (["--clear", "--reason", "x", "--where-reason", "", "--yes", "--seen", "0"], "--where-reason is empty"),
+        (["--clear", "--reason", "x", "--where-day", "2026-10-31", "--where-app-version", ""], "--where-app-version is empty"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence_and_decides_nothing(review, decisions, words, said):
