@@ -226,10 +226,10 @@ def test_the_games_that_tell_two_values_apart_decide_by_majority_and_in_any_orde
 def test_claims_of_which_nothing_comes_out_end_the_search():
     """As of phones that reckon in a way of their own: many groups of values could be tried, and none has an answer."""
     rng = random.Random(3)
-    counts = np.array([[rng.randrange(1, 9) if rng.random() < 0.4 else 0 for _ in range(12)] for _ in range(300)], np.int64)
-    claims = np.array([rng.randrange(10**6) for _ in range(300)], np.int64)
-    found, why = solve(Equations(counts, claims, ["g"] * 300), [f"v{i}" for i in range(12)])
-    assert found == [None] * 12
+    counts = np.array([[rng.randrange(1, 9) if rng.random() < 0.4 else 0 for _ in range(8)] for _ in range(80)], np.int64)
+    claims = np.array([rng.randrange(10**6) for _ in range(80)], np.int64)
+    found, why = solve(Equations(counts, claims, ["g"] * 80), [f"v{i}" for i in range(8)])
+    assert found == [None] * 8
     assert all(why)
 
 

@@ -27,9 +27,9 @@ from tests.replay.dashboard.serving import dashboard
 from tests.replay.night_support import ROOT, land, night, upload, warehouse, write_challenges
 
 FIRST = date(2026, 10, 1)
-NIGHTS = 12
+NIGHTS = 8
 # So many requests without one error.
-REQUESTS = int(os.environ.get("REPLAY_REQUESTS", "400"))
+REQUESTS = int(os.environ.get("REPLAY_REQUESTS", "250"))
 
 _NIGHTS = textwrap.dedent(
     """
