@@ -56,8 +56,9 @@ def headline(incidents: Sequence[Mapping[str, Any]]) -> str:
 
 
 def told(incidents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each incident, those with the most flags first, TOLD at most, and how many more there are."""
-    largest = sorted(incidents, key=lambda found: (-found["held"], group_words(found)))
+    """A line for each incident, those whose release stands no longer and then those with the most flags first, TOLD at most, and
+    how many more there are."""
+    largest = sorted(incidents, key=lambda found: (not found.get("lapsed"), -found["held"], group_words(found)))
     lines = [incident_words(incident) for incident in largest[:TOLD]]
     left = len(largest) - TOLD
     return lines + ([f"and {left:,} more, all in run.json"] if left > 0 else [])

@@ -64,8 +64,9 @@ class Night:
 
     @property
     def held_now(self) -> list[Incident]:
-        """The incidents that nobody has released."""
-        return [incident for incident in self.incidents if incident.release is None]
+        """The incidents that nobody has released, those whose release stands no longer first: not all are always shown."""
+        held = [incident for incident in self.incidents if incident.release is None]
+        return sorted(held, key=lambda incident: incident.lapsed is None)
 
     @property
     def released(self) -> int:
