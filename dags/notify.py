@@ -114,22 +114,22 @@ def report_written(context: Any) -> None:
     if not callback and not os.environ.get("REPLAY_MAIL_TO"):
         return
     from replay import tasks
-    from replay.incident_words import headline, held_words, told
+    from replay.incident_words import headline, held_now, held_words, told
     from replay.report import as_markdown
 
     found = tasks.read_report(os.environ["REPLAY_LAKE"], _day(context))
-    stands_out = found["stands_out"] or []
+    stands_out, held = found["stands_out"] or [], held_now(found["incidents"])
     subject = f"Night of {found['day']}: {found['counts']['records']:,} games, {found['counts']['flagged']:,} flagged"
-    if found["incidents"]:
-        log.warning("%s", headline(found["incidents"]))
-        for line in told(found["incidents"]):
+    if held:
+        log.warning("%s", headline(held))
+        for line in told(held):
             log.warning("%s", line)
     if stands_out:
         log.warning("flag rates far above the usual: %s", ", ".join(f"{row['kind']} {row['name']!a}" for row in stands_out))
         subject = f"FLAG RATE: {subject}, {len(stands_out)} far above the usual"
-    if found["incidents"]:
-        subject = f"HELD BACK: {subject}, {held_words(found['incidents'])} held back"
-    if callback and (stands_out or found["incidents"]):
+    if held:
+        subject = f"HELD BACK: {subject}, {held_words(held)} held back"
+    if callback and (stands_out or held):
         _call(callback, found)
     _mail(subject, as_markdown(found))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+from replay.reviews.words import time_words
 from replay.words import visible
 
 # Incidents that are told one by one, those with the most flags first.
@@ -15,6 +17,30 @@ def group_words(incident: Mapping[str, Any]) -> str:
     """The app version, as people name it; it was uploaded, and may hold anything."""
     shown = {name: visible(str(incident[name])) for name in ("game", "platform", "app_version", "rules")}
     return "{game}, {platform} {app_version}, rules {rules}".format(**shown)
+
+
+def held_now(incidents: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that nobody has released; a report of an earlier version of this program did not say of any."""
+    return [incident for incident in incidents if incident.get("release") is None]
+
+
+def released_words(incidents: Sequence[Mapping[str, Any]]) -> str | None:
+    """How many flags that were held back stand as flags, as people released them; None where none do."""
+    released = [incident for incident in incidents if incident.get("release") is not None]
+    if not released:
+        return None
+    one = sum(incident["held"] for incident in released) == 1
+    stand = "was held back and stands as a flag" if one else "were held back and stand as flags"
+    return f"Released: {held_words(released)} {stand}."
+
+
+def lapsed_words(release: Mapping[str, Any]) -> str:
+    """That a group was released (``Release.as_json``) when it held back other flags, in a sentence."""
+    when = time_words(datetime.fromisoformat(release["at"]))
+    return (
+        f"It was released by {visible(release['reviewer'])} at {when} (release {release['id']}), when other flags were held back,"
+        " and must be looked at again"
+    )
 
 
 def held_words(incidents: Sequence[Mapping[str, Any]]) -> str:
@@ -30,8 +56,9 @@ def headline(incidents: Sequence[Mapping[str, Any]]) -> str:
 
 
 def told(incidents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each incident, those with the most flags first, TOLD at most, and how many more there are."""
-    largest = sorted(incidents, key=lambda found: (-found["held"], group_words(found)))
+    """A line for each incident, those whose release stands no longer and then those with the most flags first, TOLD at most, and
+    how many more there are."""
+    largest = sorted(incidents, key=lambda found: (not found.get("lapsed"), -found["held"], group_words(found)))
     lines = [incident_words(incident) for incident in largest[:TOLD]]
     left = len(largest) - TOLD
     return lines + ([f"and {left:,} more, all in run.json"] if left > 0 else [])
@@ -48,6 +75,8 @@ def incident_words(incident: Mapping[str, Any]) -> str:
         sentences.append(f"Under rules {visible(rules)} {games:,} of them come out as they were uploaded")
     if incident["counted_before"]:
         sentences.append(f"{incident['counted_before']:,} of them counted before and count on unless they are released")
+    if incident.get("lapsed"):
+        sentences.append(lapsed_words(incident["lapsed"]))
     return ". ".join(sentences) + "."
 
 

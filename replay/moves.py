@@ -13,6 +13,7 @@ from replay.database import connect, quoted, rows_of
 from replay.errors import InputError, NightRunning, ReplayError, first_line
 from replay.lake import Lake
 from replay.night import NightSettings, standings_settings
+from replay.reviews.incidents import releases_in_force
 from replay.reviews.model import Decision
 from replay.reviews.store import reviews_of
 from replay.standings import build_warehouse
@@ -131,7 +132,8 @@ def _would_move(
         built = Path(folder) / "preview.duckdb"
         build_warehouse(
             built, [str(lake.verdict_file(day)) for day in days], days=days, decisions=decisions,
-            releases=[*known.releases, *releases], players_csv=settings.players_file, tiers_csv=settings.tiers_file,
+            releases=[*releases_in_force(lake, known.releases), *releases],
+            players_csv=settings.players_file, tiers_csv=settings.tiers_file,
             settings=standings_settings(settings, days), memory_limit=settings.memory_limit, threads=settings.threads,
         )  # fmt: skip
         return compare(

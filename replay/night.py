@@ -19,6 +19,7 @@ from replay.errors import DayWouldBeEmptied, InputError, NothingReceived, Nothin
 from replay.failures import forget_failure
 from replay.flag_rates import Limits
 from replay.lake import Lake, Publication, recover
+from replay.reviews.incidents import releases_in_force
 from replay.reviews.store import reviews_of
 from replay.rulebook import Rulebook, load_rulebook
 from replay.shards import SHARD_GAMES, Shard, ShardResult, plan_shards, verify_shard
@@ -309,7 +310,8 @@ def stage_standings(
     cannot be read.
     """
     days = publication.verdict_days()
-    decisions, releases = reviews_of(lake)
+    decisions, all_releases = reviews_of(lake)
+    releases = releases_in_force(lake, all_releases, publication)
     name = _warehouse_name(publication, lake, days, settings, effect_digest(decisions, releases))
     target = lake.warehouse / name
     rows: dict[str, int] | None = None

@@ -31,6 +31,7 @@ from replay.lake import Lake, Publication
 from replay.moves import Moves, compare
 from replay.night import NightSettings, Pulled, Report, read_run, standings_settings, verify_day
 from replay.preview_rules import NewRules, read_new_rules, rules_folder
+from replay.reviews.incidents import releases_in_force
 from replay.reviews.store import reviews_of
 from replay.rulebook import Rulebook
 from replay.standings import build_warehouse
@@ -437,7 +438,7 @@ def _build(sides: Sides, side: Lake, settings: NightSettings, decisions: Sequenc
     days = sorted(sides.runs)
     build_warehouse(
         sides.warehouse(side), [str(side.verdict_file(day)) for day in days], days=days, decisions=decisions,
-        releases=sides.releases, players_csv=settings.players_file, tiers_csv=settings.tiers_file,
+        releases=releases_in_force(side, sides.releases), players_csv=settings.players_file, tiers_csv=settings.tiers_file,
         settings=standings_settings(settings, days), memory_limit=settings.memory_limit, threads=settings.threads,
     )  # fmt: skip
 

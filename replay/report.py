@@ -1,6 +1,6 @@
 """The report of a night: what came, what was flagged and how that compares with the nights before, as JSON and Markdown.
 
-A report is made from what is published, so it can be made again at any time; it decides nothing.
+A report is made from what is published and what people released of it, so it can be made again at any time; it decides nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from replay.database import connect, rows_of
 from replay.errors import InputError
-from replay.incident_words import headline, told
+from replay.incident_words import headline, held_now, released_words, told
 from replay.lake import Lake
 from replay.night import read_run
+from replay.reviews.incidents import incidents_of
+from replay.reviews.store import open_reviews
 from replay.timings import Timings
 from replay.words import visible
 
@@ -44,15 +46,18 @@ def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings
     ``stands_out`` are the reasons and clients whose rate is far above the usual (None when no night was published before), under
     ``stands_out_rule``; ``timings`` what the night took (``Timings.as_json``; None when it was not measured): the one key that
     differs between two runs of the same night.
-    ``incidents`` are the app versions whose flags are held back (``replay.withheld``), which are in no flag rate of the day.
+    ``incidents`` are the app versions whose flags the night held back (``replay.withheld``), which are in no flag rate of the
+    day, each with the ``release`` that makes flags of them, if one does, and the one that ``lapsed``, as it was about others.
     ``left_waiting`` are the files that stayed at the source, with the reason.  ``planted`` and ``sampled`` are how the night
     proved itself (``replay.planted``): one in which that failed was not published, and has ``failure.json`` and no report.
-    Raises InputError when the day was not published.
+    Raises InputError when the day was not published, and for releases that cannot be read.
     """
 
     earlier = [other for other in lake.published_days() if other < day][-USUAL_NIGHTS:]
     lake.refresh("runs", "verdicts", "warehouses", days=[*earlier, day])
     run = read_run(lake, day)
+    # A night of an earlier version of this program held nothing back.
+    incidents = _incidents(lake, run) if run.get("incidents") else []
     with connect() as con:
         files = {"today": [str(lake.verdict_file(day))], "before": [str(lake.verdict_file(other)) for other in earlier]}
         # An empty list of files is no list to DuckDB: a first night is compared with itself and the comparison is dropped.
@@ -69,8 +74,7 @@ def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings
         late = con.execute((SQL / "report_late.sql").read_text("utf-8"), {"day": day, "today": files["today"]}).fetchall()
     return {
         "day": day.isoformat(),
-        # A night of an earlier version of this program held nothing back.
-        "incidents": run.get("incidents", []),
+        "incidents": incidents,
         "counts": {"records": run["records"], "withheld": 0, **run["verdicts"], "quarantined": run["quarantined"]},
         "quarantine": run["quarantine_codes"],
         "suspicions": run["suspicions"],
@@ -86,6 +90,11 @@ def make_report(lake: Lake, day: date, far_above: FarAbove = FarAbove(), timings
         "standings_changed": _standings_changed(lake),
         "timings": timings.as_json() if timings else None,
     }
+
+
+def _incidents(lake: Lake, run: dict[str, Any]) -> list[dict[str, Any]]:
+    with open_reviews(lake) as store:
+        return [incident.as_json() for incident in incidents_of(run, store.releases())]
 
 
 def _rates(con: duckdb.DuckDBPyConnection, statement: str, parameters: dict[str, Any], compare: bool) -> list[dict[str, Any]]:
@@ -135,8 +144,13 @@ def as_markdown(report: dict[str, Any]) -> str:
     """The report for people; text from players' clients is shown harmlessly."""
     counts = report["counts"]
     lines = [f"# Night of {report['day']}", "", *_held_back(report), "| | games |", "| --- | ---: |"]
+    released = counts["withheld"] - sum(incident["held"] for incident in held_now(report["incidents"]))
     for name in ("records", "verified", "counted", "flagged", "withheld", "copy", "quarantined"):
-        lines.append(f"| {'held back' if name == 'withheld' else name} | {counts[name]:,} |")
+        if name == "withheld":
+            lines += [f"| released | {released:,} |"] if released else []
+            lines.append(f"| held back | {counts[name] - released:,} |")
+        else:
+            lines.append(f"| {name} | {counts[name]:,} |")
     lines += ["", *_stands_out(report), "", *_proof(report), ""]
     for title, key in (("Flags by reason", "reasons"), ("Flags by client", "clients")):
         lines += [
@@ -172,9 +186,9 @@ def as_markdown(report: dict[str, Any]) -> str:
 
 def _held_back(report: dict[str, Any]) -> list[str]:
     """What comes first, where there is any."""
-    if not report["incidents"]:
-        return []
-    return [f"**{headline(report['incidents'])}**", "", *(f"- {_text(line)}" for line in told(report["incidents"])), ""]
+    held, released = held_now(report["incidents"]), released_words(report["incidents"])
+    lines = [f"**{headline(held)}**", "", *(f"- {_text(line)}" for line in told(held)), ""] if held else []
+    return lines + ([released, ""] if released else [])
 
 
 def _stands_out(report: dict[str, Any]) -> list[str]:

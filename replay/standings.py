@@ -384,8 +384,8 @@ def build_warehouse(
 
     ``verdict_files`` are Parquet files of verdict rows, as paths or globs that DuckDB reads; none gives empty marts.  ``days``
     are the days on which the uploads of each file landed (then no globs): a file may bear any name.  ``decisions`` are all that
-    people decided, and ``releases`` all that they released, in any order.  The same rows, decisions and releases give the same
-    content in the same order, whatever the order of the files and the number of threads.
+    people decided, and ``releases`` the releases that are in force (``reviews.releases.in_force``), in any order.  The same rows,
+    decisions and releases give the same content in the same order, whatever the order of the files and the number of threads.
 
     Raises UsageError (the file exists, a setting is refused), InputError (verdict files), ReferenceDataError (players or
     tiers table), CheckFailed, and NightError when a statement fails, a sum beyond BIGINT for instance.  After an error no

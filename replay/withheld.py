@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.database import quoted, rows_of
 from replay.flag_rates import LOWEST, PRIOR, Limits, Usual, chance_words, is_far_above, usual_of
+from replay.reviews.incidents import digest_of, upload_digest
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,11 +41,13 @@ if TYPE_CHECKING:
     from replay.lake import Lake, Publication
 
 SQL = Path(__file__).parent / "sql"
+# Rows that are looked at in Python together.
+_BATCH = 50_000
 GROUP = ("game", "platform", "app_version", "rules")
 # Of a flagged row: what tells uploads apart, and what an incident tells.
 _COLUMNS = (
     *GROUP, "game_id", "mode", "challenge", "player_id", "attempt", "score", "best_combo", "level", "lines", "final_board",
-    "verdict", "reason_codes", "evidence", "log_hash_low", "log_hash_high", "attempt_key",
+    "verdict", "reason_codes", "reasons", "evidence", "log_hash_low", "log_hash_high", "attempt_key",
 )  # fmt: skip
 # Reasons that a broken app, rules file or challenge table can cause, each with how; a row is held back when all of its are here.
 HOLDABLE: Mapping[str, str] = MappingProxyType({
@@ -128,8 +131,8 @@ def hold_back(
     """What must be held back of a day, from its verdict rows as they were found, in the order of its file.
 
     An incident is {game, platform, app_version, rules, games, flags, held, counted_before, reasons, past_games, past_flags,
-    past_of, chance, since, rules_that_agree}: ``flags`` are those that could be held back, as are ``past_flags`` of
-    ``past_games``; ``counted_before`` of the ``held`` ones count as they did.
+    past_of, chance, since, rules_that_agree, digest}: ``flags`` are those that could be held back, as are ``past_flags`` of
+    ``past_games``; ``counted_before`` of the ``held`` ones count as they did; a release is of what has this ``digest``.
     """
     if not limits.alpha_per_million:
         return Held()
@@ -286,11 +289,26 @@ def _detail(
     for kind, values in (("reasons", "reason_codes"), ("rules_that_agree", "agreeing")):
         for row in rows_of(con.execute(_sql("withheld_codes").format(column=values))):
             by_group[tuple(row[name] for name in GROUP)][kind][row["code"]] = row["games"]
+    for group, digest in _digests(con).items():
+        by_group[group]["digest"] = digest
     held: list[tuple[int, bool]] = con.execute("select row, counts from held order by row").fetchall()
     con.execute("drop view published_before")
     con.execute("drop table held")
     con.unregister("incidents")
     return held
+
+
+def _digests(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, ...], str]:
+    """What tells whether the very same is held back of a group, by group."""
+    found: dict[tuple[str, ...], list[bytes]] = {}
+    cursor = con.execute(_sql("withheld_uploads"))
+    names = [column[0] for column in cursor.description]
+    # A day may be held back as a whole: not all of its boards at once.
+    while rows := cursor.fetchmany(_BATCH):
+        for values in rows:
+            row = dict(zip(names, values, strict=True))
+            found.setdefault(tuple(row[name] for name in GROUP), []).append(upload_digest(row))
+    return {group: digest_of(uploads) for group, uploads in found.items()}
 
 
 def as_found(table: pa.Table) -> pa.Table:

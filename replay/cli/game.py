@@ -282,11 +282,13 @@ def _after_people(where: Lake, rows: list[dict[str, Any]]) -> tuple[list[dict[st
         # Most games need no look at the reviews' database.
         return rows, ""
     from replay.reviews.games import facts_of_row
+    from replay.reviews.incidents import releases_in_force
     from replay.reviews.model import counts, review_of, subject_of
     from replay.reviews.releases import as_released, standing_releases
 
     with open_reviews(where) as store:
-        released = standing_releases(store.releases())
+        known = store.releases() if any(row["verdict"] == "withheld" for row in rows) else []
+        released = standing_releases(releases_in_force(where, known))
         rows = [as_released(row, released) for row in rows]
         first = rows[0]
         decisions = [] if first["verdict"] == "copy" else store.decisions([subject_of(first)])

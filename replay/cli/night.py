@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -64,7 +65,7 @@ def nightly(
     with open_lake(lake) as where:
         with noting_failure(where, when):
             nights = run_with_progress(where, when, settings.night(), settings.look_back, allow_empty, timings)
-            write_report(where, when, settings.far_above(), timings)
+            report = write_report(where, when, settings.far_above(), timings)
         problems = _problems(where, when, nights)
     restated = list(map(str, nights.restated))
     if as_json:
@@ -72,7 +73,7 @@ def nightly(
     else:
         if restated:
             common.console().print(f"Verified again, their files had changed: {', '.join(restated)}")
-        show_run(nights.run, lake)
+        show_run(nights.run, lake, report["incidents"])
     _tell(problems)
 
 
@@ -129,20 +130,25 @@ def proof_words(run: dict[str, Any]) -> str:
     return f"{planted:,} forgeries planted, {caught:,} caught, their originals verified; {both}."
 
 
-def show_run(run: dict[str, Any], lake: str) -> None:
-    """The night's counts and flags as tables; what is held back comes first."""
-    from replay.incident_words import headline, told
+def show_run(run: dict[str, Any], lake: str, incidents: Sequence[dict[str, Any]]) -> None:
+    """The night's counts and flags as tables; what is held back comes first.  ``incidents`` are the report's."""
+    from replay.incident_words import headline, held_now, released_words, told
 
     out = common.console()
-    if run["incidents"]:
-        out.print(headline(run["incidents"]), style="bold red", soft_wrap=True, markup=False)
-        for line in told(run["incidents"]):
+    held, released = held_now(incidents), released_words(incidents)
+    if held:
+        out.print(headline(held), style="bold red", soft_wrap=True, markup=False)
+        for line in told(held):
             out.print(f"  - {line}", soft_wrap=True, markup=False)
+    if released:
+        out.print(released, soft_wrap=True, markup=False)
     verdicts = run["verdicts"]
+    still = sum(incident["held"] for incident in held)
+    flags = [("released", verdicts["withheld"] - still), ("held back", still)]
     counts = common.table(f"Night of {run['day']}", ("", "left"), ("games", "right"))
     for name, value in (
         ("records received", run["records"]), ("verified", verdicts["verified"]), ("  of them counted", verdicts["counted"]),
-        ("flagged", verdicts["flagged"]), *([("held back", verdicts["withheld"])] if verdicts["withheld"] else []),
+        ("flagged", verdicts["flagged"]), *((name, games) for name, games in flags if games),
         ("copies", verdicts["copy"]), ("quarantined", run["quarantined"]),
     ):  # fmt: skip
         counts.add_row(name, f"{value:,}")
@@ -168,8 +174,8 @@ def show_run(run: dict[str, Any], lake: str) -> None:
             rows.add_row(ascii(entry["file"])[1:-1], entry["why"])
         out.print(rows)
     out.print("Where to look next:")
-    held = [f"replay flags --held --day {run['day']} --lake {lake}"] if run["incidents"] else []
-    for line in (*held, f"replay flags --day {run['day']} --lake {lake}", f"replay standings --lake {lake}"):
+    look = [f"replay flags --held --day {run['day']} --lake {lake}"] if held else []
+    for line in (*look, f"replay flags --day {run['day']} --lake {lake}", f"replay standings --lake {lake}"):
         out.print(f"  {line}", soft_wrap=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,7 +79,8 @@ def release(
         if reason is None:
             _preview(where, store, incident, as_json)
         else:
-            _record(store.release(incident.group, reviewer=name, reason=reason), incident, lake, as_json)
+            made = store.release(incident.group, reviewer=name, reason=reason, about=incident.digest)
+            _record(made, incident, lake, as_json)
 
 
 def _find(where: Lake, store: ReviewStore, day: date, wanted: dict[str, str | None]) -> Incident:
@@ -95,22 +96,30 @@ def _find(where: Lake, store: ReviewStore, day: date, wanted: dict[str, str | No
 
 def _list(where: Lake, store: ReviewStore, day: date | None, as_json: bool) -> None:
     from replay.night import read_run
-    from replay.reviews.incidents import incidents_of
-    from replay.reviews.releases import log_lines
+    from replay.reviews.incidents import held_of, incidents_of
+    from replay.reviews.releases import Group, in_force, log_lines
 
     releases = store.releases()
     days = where.published_days() if day is None else [day]
     where.refresh("runs", days=days)
-    found = [incident for one in reversed(days) for incident in incidents_of(read_run(where, one), releases)]
+    found: list[Incident] = []
+    held: dict[Group, str | None] = {}
+    for one in reversed(days):
+        run = read_run(where, one)
+        found += incidents_of(run, releases)
+        held |= held_of(run)
     log = [line for line in log_lines(releases) if day in (None, line.release.group.day)]
     if as_json:
         common.print_json({"incidents": [one.as_json() for one in found], "releases": [line.release.as_json() for line in log]})
         return
     _show_incidents(found)
-    _show_releases(log)
+    _show_releases(log, {one.id for one in in_force(releases, held)})
 
 
 def _show_incidents(found: Sequence[Incident]) -> None:
+    from replay.incident_words import lapsed_words
+    from replay.reviews.releases import group_words
+
     out = common.console()
     if not found:
         out.print("Held back: nothing")
@@ -128,9 +137,13 @@ def _show_incidents(found: Sequence[Incident]) -> None:
             "no" if release is None else f"{release.id}, by {visible(release.reviewer, 40)}",
         )  # fmt: skip
     out.print(held)
+    for one in found:
+        if one.lapsed is not None:
+            words = f"{one.group.day} {group_words(one.group)}: {lapsed_words(one.lapsed.as_json())}."
+            out.print(words, soft_wrap=True, markup=False)
 
 
-def _show_releases(shown: Sequence[Line]) -> None:
+def _show_releases(shown: Sequence[Line], in_force: Collection[int]) -> None:
     from replay.reviews.releases import group_words
     from replay.reviews.words import time_words
 
@@ -140,7 +153,9 @@ def _show_releases(shown: Sequence[Line]) -> None:
     columns = [(name, "left") for name in ("when (UTC)", "who", "what", "day", "of", "why")]
     out = common.table("Releases", ("id", "right"), *columns)
     for line in shown:
-        one, what = line.release, line.what + ("" if line.undone_by is None else " (undone)")
+        one = line.release
+        became = " (undone)" if line.undone_by is not None else "" if one.id in in_force else " (stands no longer)"
+        what = line.what + became
         when = time_words(one.at).removesuffix(" UTC")
         out.add_row(
             str(one.id), when, visible(one.reviewer, 60), what, str(one.group.day), group_words(one.group),
@@ -156,6 +171,7 @@ def _preview(where: Lake, store: ReviewStore, incident: Incident, as_json: bool)
     from replay.cli.review_many import show_moves, waiting_words
     from replay.incident_words import incident_words
     from replay.moves import what_would_move
+    from replay.reviews.incidents import releases_in_force
     from replay.reviews.model import waiting
     from replay.reviews.releases import Release, waiting_groups
     from replay.standings_queries import query_publication
@@ -163,10 +179,12 @@ def _preview(where: Lake, store: ReviewStore, incident: Incident, as_json: bool)
     if incident.release is None:
         known = store.releases()
         # What it would move does not depend on when.
-        asked = Release(known[-1].id + 1 if known else 1, "release", incident.group, "", "", datetime(1970, 1, 1, tzinfo=UTC))
+        number, never = known[-1].id + 1 if known else 1, datetime(1970, 1, 1, tzinfo=UTC)
+        asked = Release(number, "release", incident.group, "", "", never, about=incident.digest)
         moves = what_would_move(where, common.load_settings().night(), [], releases=[asked])
         through: Any = query_publication(where.current_warehouse())
-        groups, games = waiting_groups(known, through["releases_through"]), waiting(store.decisions(), through["reviews_through"])
+        groups = waiting_groups(releases_in_force(where, known), through["releases_through"])
+        games = waiting(store.decisions(), through["reviews_through"])
     else:
         moves, groups, games = None, 0, 0
     if as_json:
@@ -174,7 +192,7 @@ def _preview(where: Lake, store: ReviewStore, incident: Incident, as_json: bool)
         common.print_json(incident.as_json() | {"moves": shown, "waiting": groups, "decisions_waiting": games})
         return
     out = common.console()
-    out.print(f"{incident.group.day}: {incident_words(incident.found)}", soft_wrap=True)
+    out.print(f"{incident.group.day}: {incident_words(incident.as_json())}", soft_wrap=True)
     if incident.release is not None:
         out.print(f"Released already: {_words(incident.release)}", soft_wrap=True)
         return

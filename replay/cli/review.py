@@ -195,6 +195,7 @@ def _list(store: ReviewStore, limit: int, offset: int, as_json: bool) -> None:
 
 def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any], call: Call) -> None:
     from replay.reviews.games import facts_of_row, find_game
+    from replay.reviews.incidents import releases_in_force
     from replay.reviews.model import counts, review_of, subject_of, undone_ids, why_not_counted
     from replay.reviews.releases import as_released, group_of, release_words, standing_by_group
     from replay.reviews.words import decision_words, fact_lines, state_words, verdict_words
@@ -204,7 +205,7 @@ def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any]
     except InputError as error:
         _show_without_game(store, game_id, str(error), call)
         return
-    released = standing_by_group(store.releases()) if row["verdict"] == "withheld" else {}
+    released = standing_by_group(releases_in_force(where, store.releases())) if row["verdict"] == "withheld" else {}
     release = released.get(group_of(row)) if released else None
     row = as_released(row, released)
     decisions = store.decisions([subject_of(row)])
@@ -282,7 +283,7 @@ def _decide(
             return
         row = find_game(where, game_id, **pick)
         decisions = store.decisions([subject_of(row)])
-        _record(store, draft(action, row, decisions), row, decisions, call)
+        _record(where, store, draft(action, row, decisions), row, decisions, call)
 
 
 def _undo(number: int, game_id: str | None, batch: bool, call: Call) -> None:
@@ -303,9 +304,10 @@ def _undo(number: int, game_id: str | None, batch: bool, call: Call) -> None:
         decisions = store.decisions([undone.subject])
         row = _row_of(where, undone)
         if row is None:
-            _record(store, undo_draft(undone, decisions), None, decisions, call)
+            _record(where, store, undo_draft(undone, decisions), None, decisions, call)
         else:
-            _record(store, draft("undo", row | {"subject": subject_of(row)}, decisions, number), row, decisions, call)
+            made = draft("undo", row | {"subject": subject_of(row)}, decisions, number)
+            _record(where, store, made, row, decisions, call)
 
 
 def _row_of(where: Lake, decision: Decision) -> dict[str, Any] | None:
@@ -320,9 +322,12 @@ def _row_of(where: Lake, decision: Decision) -> dict[str, Any] | None:
     return next((row for row in rows if subject_of(row) == decision.subject and row["verdict"] != "copy"), None)
 
 
-def _record(store: ReviewStore, draft: Draft, row: Mapping[str, Any] | None, before: Sequence[Decision], call: Call) -> None:
+def _record(
+    where: Lake, store: ReviewStore, draft: Draft, row: Mapping[str, Any] | None, before: Sequence[Decision], call: Call
+) -> None:
     from dataclasses import replace
 
+    from replay.reviews.incidents import releases_in_force
     from replay.reviews.model import counts, review_of, why_not_counted
     from replay.reviews.releases import as_released, standing_releases
     from replay.reviews.words import decision_words, state_words
@@ -333,7 +338,8 @@ def _record(store: ReviewStore, draft: Draft, row: Mapping[str, Any] | None, bef
     found = review_of([*before, made], draft.facts)
     counted = why = None
     if row is not None:
-        row = as_released(row, standing_releases(store.releases()) if row["verdict"] == "withheld" else ())
+        known = store.releases() if row["verdict"] == "withheld" else []
+        row = as_released(row, standing_releases(releases_in_force(where, known)))
         counted, why = (counts(row, review_of(before, draft.facts)), counts(row, found)), why_not_counted(row)
     if call.as_json:
         more = {} if counted is None else {"counted": counted[0], "counts": counted[1], "why_not_counted": why}

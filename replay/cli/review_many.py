@@ -72,6 +72,7 @@ def decide_many(where: Lake, store: ReviewStore, action: str, wishes: Mapping[st
 def _find(where: Lake, store: ReviewStore, action: str, wanted: FlagFilter, seen: int | None) -> _Many:
     from replay.flags import query_flags
     from replay.reviews.games import draft
+    from replay.reviews.incidents import releases_in_force
     from replay.reviews.model import waiting
     from replay.reviews.releases import waiting_groups
     from replay.standings_queries import query_publication
@@ -87,7 +88,7 @@ def _find(where: Lake, store: ReviewStore, action: str, wanted: FlagFilter, seen
     left = {row["subject"]: row for row in rows if row["review"].state != already or row["review"].new_facts}
     drafts = [replace(draft(action, row, by_subject.get(subject, [])), seen=newest) for subject, row in left.items()]
     through: Any = query_publication(warehouse)
-    groups = waiting_groups(store.releases(), through["releases_through"])
+    groups = waiting_groups(releases_in_force(where, store.releases()), through["releases_through"])
     already_so = len({row["subject"] for row in rows} - left.keys())
     return _Many(
         action, list(left.values()), drafts, already_so, waiting(decisions, through["reviews_through"]), groups, newest

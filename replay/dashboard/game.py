@@ -154,13 +154,14 @@ def _after_releases(
     lake: Lake, uploads: Uploads, row: dict[str, Any]
 ) -> tuple[Uploads, dict[str, Any], Release | None]:
     """The uploads and the one of the page as people released them, and the release that the latter's flag stands by."""
+    from replay.reviews.incidents import releases_in_force
     from replay.reviews.releases import as_released, group_of, standing_by_group
     from replay.reviews.store import open_reviews
 
     if all(other["verdict"] != "withheld" for other in uploads.rows):
         return uploads, row, None
     with open_reviews(lake) as store:
-        standing = standing_by_group(store.releases())
+        standing = standing_by_group(releases_in_force(lake, store.releases()))
     rows = [as_released(other, standing) for other in uploads.rows]
     # The page's own row is known by being that object.
     found = next((new for old, new in zip(uploads.rows, rows, strict=True) if old is row), row)

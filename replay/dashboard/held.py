@@ -19,7 +19,7 @@ from replay.dashboard.deciding import Field, Words, remember_reviewer, remembere
 from replay.dashboard.forms import own_form
 from replay.errors import InputError, ReplayError, UsageError
 from replay.reviews.incidents import Incident
-from replay.reviews.releases import Group, Line, Release, group_words, log_lines, standing_by_group, waiting_groups
+from replay.reviews.releases import Group, Line, Release, group_words, in_force, log_lines, waiting_groups
 
 if TYPE_CHECKING:
     from datetime import date
@@ -37,13 +37,14 @@ _USUAL_OF = {
 @dataclass(frozen=True)
 class Shown:
     """An incident on its night's page: its group in words and as the key of its form, what was usual, every release of the
-    group (newest first), and the command that releases it (None: it cannot be typed)."""
+    group (newest first) and the ids of those in force, and the command that releases it (None: it cannot be typed)."""
 
     incident: Incident
     words: str
     key: str
     usual: str
     history: list[Line]
+    in_force: frozenset[int]
     command: str | None
 
 
@@ -67,7 +68,8 @@ def shown(incidents: Sequence[Incident], releases: Sequence[Release], lake_name:
     found = [
         Shown(
             one, group_words(one.group), group_key(one.group), _usual(one),
-            [line for line in lines if line.release.group == one.group], _command(one.group, lake_name),
+            [line for line in lines if line.release.group == one.group],
+            frozenset(release.id for release in in_force(releases, {one.group: one.digest})), _command(one.group, lake_name),
         )
         for one in incidents
     ]  # fmt: skip
@@ -98,18 +100,20 @@ def _command(group: Group, lake: str) -> str | None:
 @router.post("/release", dependencies=[Depends(own_form)])
 def release(
     request: Request, person: Annotated[Person, Depends(decider)], day: Field = "", group: Field = "", reason: Field = "",
-    reviewer: Field = "",
+    reviewer: Field = "", about: Field = "",
 ) -> Response:  # fmt: skip
-    """Make flags of what a night held back of a group, and lead back to the night."""
+    """Make flags of what a night held back of a group, and lead back to the night; ``about`` says what the person looked at."""
 
     def act(store: ReviewStore, incidents: Sequence[Incident], words: Words) -> Release:
         found = next((one for one in incidents if group_key(one.group) == group), None)
         if found is None:
             raise UsageError(f"{day}: this group is not held back any more, the night was run again meanwhile")
+        if about not in ("", found.digest):
+            raise UsageError(f"{day}: other flags of this group are held back by now, look at them before you release them")
         if found.release is not None and _is_same(found.release, words):
             # A form that is sent twice (a double click) finds what it recorded the first time.
             return found.release
-        return store.release(found.group, reviewer=words.reviewer, reason=words.reason)
+        return store.release(found.group, reviewer=words.reviewer, reason=words.reason, about=found.digest)
 
     return _carry_out(request, person, _day_of(day), group, words_of(person, reason, reviewer), act)
 
@@ -178,15 +182,16 @@ def night_answer(request: Request, lake: Lake, day: date, tried: Tried | None = 
     wanted = request.query_params.get("released", "")
     recorded = next((one for one in releases if str(one.id) == wanted and one.group.day == day), None)
     through = _released_through(request, lake) if recorded is not None else 0
+    of_group = [one for one in releases if recorded is not None and one.group == recorded.group]
     return views.render(
         request, "night.html.j2", status, title=f"Night of {day}", night=night, headline=nights.headline(night),
         earlier=max((other for other in published if other < day), default=None),
         later=min((other for other in published if other > day), default=None),
         held=shown(night.incidents, releases, request.app.state.settings.lake), tried=tried, recorded=recorded,
         # Of this group: standings that stood before are taken again, with their number, when all that came since was undone.
-        waits=recorded is not None and waiting_groups([one for one in releases if one.group == recorded.group], through) > 0,
-        reviewer=remembered_reviewer(request),
-        standing={one.id for one in standing_by_group(releases).values()},
+        waits=waiting_groups(in_force(of_group, {one.group: one.digest for one in night.incidents}), through) > 0,
+        reviewer=remembered_reviewer(request), lapsed_words=nights.lapsed_words,
+        standing={one.release.id for one in night.incidents if one.release is not None},
     )  # fmt: skip
 
 

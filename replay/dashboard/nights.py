@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
+from replay import incident_words
 from replay.dashboard import charts, views
 from replay.dashboard.assets import kept
 from replay.errors import InputError, ReplayError
@@ -63,8 +64,9 @@ class Night:
 
     @property
     def held_now(self) -> list[Incident]:
-        """The incidents that nobody has released."""
-        return [incident for incident in self.incidents if incident.release is None]
+        """The incidents that nobody has released, those whose release stands no longer first: not all are always shown."""
+        held = [incident for incident in self.incidents if incident.release is None]
+        return sorted(held, key=lambda incident: incident.lapsed is None)
 
     @property
     def released(self) -> int:
@@ -252,6 +254,11 @@ def headline(newest: Night | None, due: date | None = None) -> Headline:
     return Headline("warn" if behind > 0 else "good", words + (" Nothing stands out." if outstanding is not None else ""))
 
 
+def lapsed_words(incident: Incident) -> str:
+    """That an incident was released when other flags were held back, in a sentence; "" for one that was not."""
+    return "" if incident.lapsed is None else f"{incident_words.lapsed_words(incident.lapsed.as_json())}."
+
+
 def held_words(incidents: Sequence[Incident]) -> str:
     """What is held back, in a sentence."""
     held, apps = sum(incident.found["held"] for incident in incidents), len(incidents)
@@ -273,9 +280,16 @@ def other_news(nights: Sequence[Night]) -> list[str]:
     failed = [night for night in nights[1:] if night.is_bad]
     if failed:
         said.append(f"Older nights that were not good: {', '.join(str(night.day) for night in failed)}.")
-    held = [str(night.day) for night in nights[1:] if night.held_now]
+    older = [night for night in nights[1:] if night.held_now]
+    held = [str(night.day) for night in older if any(incident.lapsed is None for incident in night.held_now)]
     if held:
         said.append(f"Older nights held flags back too, and nobody released them: {', '.join(held)}.")
+    lapsed = [str(night.day) for night in older if any(incident.lapsed is not None for incident in night.held_now)]
+    if lapsed:
+        said.append(
+            "Older nights whose flags were released hold back others now, which must be looked at again:"
+            f" {', '.join(lapsed)}."
+        )
     missing = sum(night.days for night in nights if night.state == "missing")
     if missing:
         said.append(f"{missing:,} day{'s' * (missing != 1)} between published ones {'have' if missing > 1 else 'has'} no night.")
@@ -299,7 +313,7 @@ def nights_page(request: Request, skip: str = "") -> HTMLResponse:
     return views.render(
         request, "nights.html.j2", title="Nights", headline=headline(newest, due_day(now)), newest=newest, nights=shown,
         total=len(days), skip=offset, page_size=NIGHTS_SHOWN, news=other_news(shown) if not offset else [], series=series,
-        charts=drawn, group_words=group_words,
+        charts=drawn, group_words=group_words, lapsed_words=lapsed_words,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from replay.dashboard.nights import releases_of
 from replay.dashboard.player_uploads import attach_same_logs, attach_uploads
 from replay.errors import InputError, UsageError, first_line
 from replay.flags import FlagFilter, query_flags
+from replay.reviews.incidents import releases_in_force
 from replay.reviews.model import Decision, facts_of, review_of, subject_of
 from replay.reviews.releases import Group, standing_releases
 
@@ -114,7 +115,7 @@ def _found(request: Request, lake: Lake, player_id: str, page: int, best: int) -
     days = [day for day in lake.published_days() if as_of is None or day <= as_of]
     if not days:
         return None
-    released = standing_releases(releases_of(lake))
+    released = standing_releases(releases_in_force(lake, releases_of(lake)))
     uploaded = _uploaded(lake, days, player_id, page, released)
     if uploaded is None:
         return None

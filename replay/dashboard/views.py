@@ -146,11 +146,12 @@ def waiting_decisions(lake: Lake, through: int) -> int:
 
 def waiting_releases(lake: Lake, through: int) -> int:
     """The number of groups that stand otherwise than the standings of the releases up to ``through`` know."""
+    from replay.reviews.incidents import releases_in_force
     from replay.reviews.releases import waiting_groups
     from replay.reviews.store import open_reviews
 
     with open_reviews(lake) as store:
-        return waiting_groups(store.releases(), through)
+        return waiting_groups(releases_in_force(lake, store.releases()), through)
 
 
 # --- Texts ---------------------------------------------------------------------------------------------------------------

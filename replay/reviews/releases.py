@@ -4,6 +4,9 @@ The flags of one group, the games of one day that share game, platform, app vers
 are flagged than before: more likely the app or a rules file is broken than that everybody cheats.  A release says that they
 stand as flags all the same.  Like decisions, releases are appended and never changed, undoing one is another, and verdict files
 stay what the machine found; standings are made from verdict rows, decisions and releases.
+
+A release is about exactly what was held back when it was given: it keeps the digest of that (``incidents.digest_of``), and is in
+force (``in_force``) while the group holds back the very same.  A night that holds back others has them held back again.
 """
 
 from __future__ import annotations
@@ -45,7 +48,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Release:
-    """One release, or the undo of one, as it was recorded; ``undoes`` is the id of what an ``undo`` takes back, ``at`` is UTC."""
+    """One release, or the undo of one, as it was recorded.
+
+    ``undoes`` is the id of what an ``undo`` takes back, ``at`` is UTC; ``about`` the digest of what was held back then (None: of
+    whatever the group holds back, as releases were before they kept it).
+    """
 
     id: int
     action: str
@@ -54,12 +61,13 @@ class Release:
     reviewer: str
     at: datetime
     undoes: int | None = None
+    about: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The release for machines, its time as RFC 3339."""
         return {
             "id": self.id, "action": self.action, "undoes": self.undoes, "reviewer": self.reviewer, "reason": self.reason,
-            "at": self.at.isoformat().replace("+00:00", "Z"), **self.group.as_json(),
+            "at": self.at.isoformat().replace("+00:00", "Z"), **self.group.as_json(), "about": self.about,
         }  # fmt: skip
 
 
@@ -80,6 +88,21 @@ def release_words(release: Release) -> str:
         f"{release.id}  {time_words(release.at)}  {visible(release.reviewer)} {what} {release.group.day}"
         f" {group_words(release.group)}: {visible(release.reason, 200)}"
     )
+
+
+def in_force(releases: Iterable[Release], held: Mapping[Group, str | None]) -> list[Release]:
+    """All but the releases that are about other flags than their group holds back; ``held`` are the digests of that by group.
+
+    This is the one rule for it: whoever asks what stands (``standing_by_group``) asks of these.
+    """
+    return [one for one in releases if one.action != "release" or one.about in (None, held.get(one.group))]
+
+
+def lapsed_by_group(releases: Iterable[Release], held: Mapping[Group, str | None]) -> dict[Group, Release]:
+    """The newest release of each group that nobody undid and that is not in force."""
+    found = sorted(releases, key=lambda release: release.id)
+    gone = {one.id for one in found} - {one.id for one in in_force(found, held)} - undone_ids(found)
+    return {one.group: one for one in found if one.id in gone}
 
 
 def standing_by_group(releases: Iterable[Release]) -> dict[Group, Release]:
@@ -140,32 +163,39 @@ def waiting_groups(releases: Iterable[Release], through: int) -> int:
 
 def read_releases(con: Connection) -> list[Release]:
     """All releases by id; none where the database was made before there were any."""
-    from sqlalchemy import select
+    from sqlalchemy import null, select
 
-    from replay.reviews.tables import RELEASES, has_releases
+    from replay.reviews.tables import ABOUT, RELEASES, has_about, has_releases
 
     if not has_releases(con):
         return []
-    rows = con.execute(select(RELEASES).order_by(RELEASES.c.id)).mappings()
+    about = ABOUT if has_about(con) else null().label(ABOUT.name)
+    columns = [column for column in RELEASES.columns if column is not ABOUT]
+    rows = con.execute(select(*columns, about).order_by(RELEASES.c.id)).mappings()
     return [
         Release(
             row["id"], row["action"], Group(row["day"], row["game"], row["platform"], row["app_version"], row["rules"]),
-            row["reason"], row["reviewer"], row["at"], row["undoes"],
+            row["reason"], row["reviewer"], row["at"], row["undoes"], row["about"],
         )
         for row in rows
     ]  # fmt: skip
 
 
-def append_release(con: Connection, group: Group, reviewer: str, reason: str, when: datetime) -> Release:
-    """Record a release within a transaction that writes.  Raises UsageError for a group that is released already."""
+def append_release(
+    con: Connection, group: Group, reviewer: str, reason: str, when: datetime, about: str | None = None
+) -> Release:
+    """Record a release within a transaction that writes, of what has the digest ``about``.
+
+    Raises UsageError for a group of which the same is released already.
+    """
     before = read_releases(con)
-    found = standing_by_group(before).get(group)
+    found = standing_by_group(in_force(before, {group: about})).get(group)
     if found is not None:
         raise UsageError(
             f"{group.day} {group_words(group)}: was released already, by {visible(found.reviewer)} at {time_words(found.at)}"
             f" (release {found.id}: {visible(found.reason, 200)}); undo that one to have its flags withheld again"
         )
-    return _append(con, Release(_next_id(before), "release", group, reason, reviewer, when))
+    return _append(con, Release(_next_id(before), "release", group, reason, reviewer, when, about=about))
 
 
 def append_undo(con: Connection, number: int, reviewer: str, reason: str, when: datetime) -> Release:
@@ -193,10 +223,13 @@ def _next_id(before: Sequence[Release]) -> int:
 def _append(con: Connection, made: Release) -> Release:
     from sqlalchemy import insert
 
-    from replay.reviews.tables import RELEASES, make_releases
+    from replay.reviews.tables import ABOUT, RELEASES, make_about, make_releases
 
     make_releases(con)
     row = {name: getattr(made, name) for name in ("id", "action", "undoes", "reason", "reviewer", "at")}
     row |= {name: getattr(made.group, name) for name in ("day", "game", "platform", "app_version", "rules")}
+    if made.about is not None:
+        make_about(con)
+        row[ABOUT.name] = made.about
     con.execute(insert(RELEASES), [row])
     return made

@@ -300,14 +300,17 @@ class ReviewStore:
         with self._reading() as con:
             return [] if con is None else read_releases(con)
 
-    def release(self, group: Group, *, reviewer: str, reason: str, at: datetime | None = None) -> Release:
-        """Record that the withheld flags of a group stand as flags.
+    def release(
+        self, group: Group, *, reviewer: str, reason: str, at: datetime | None = None, about: str | None = None
+    ) -> Release:
+        """Record that the withheld flags of a group stand as flags, as long as what is held back of it has the digest ``about``
+        (None: whatever it is).
 
-        ``at`` is now unless given.  Raises UsageError for a group that is released already and for words that are missing or too
+        ``at`` is now unless given.  Raises UsageError when the same is released already and for words that are missing or too
         long, and InputError.
         """
         reviewer, reason, when = _checked(reviewer, reason, at)
-        return self._again(lambda con: append_release(con, group, reviewer, reason, when))
+        return self._again(lambda con: append_release(con, group, reviewer, reason, when, about))
 
     def undo_release(self, number: int, *, reviewer: str, reason: str, at: datetime | None = None) -> Release:
         """Take a release, or an undo of one, back.  Raises UsageError for none and for one that was undone, and InputError."""

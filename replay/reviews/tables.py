@@ -140,8 +140,13 @@ RELEASES = _entries(
     Column("platform", UploadedText, nullable=False),
     Column("app_version", UploadedText, nullable=False),
     Column("rules", UploadedText, nullable=False),
+    # What was held back when it was released.  A table that was made before releases kept that lacks the column until somebody
+    # releases something.
+    Column("about", String(64)),
     CheckConstraint("undoes < id", name="review_releases_in_order"),
 )  # fmt: skip
+
+ABOUT = RELEASES.c.about
 
 # What people call the rows of a table, and when a row would take the place of one that stands (for REPLACE in SQLite).
 _KEPT: dict[Table, tuple[str, str]] = {
@@ -207,6 +212,17 @@ def make_releases(con: Connection) -> None:
     if has_releases(con):
         return
     _make(con, RELEASES)
+
+
+def has_about(con: Connection) -> bool:
+    """Whether the table of releases, which is there, says what each was about."""
+    return any(column["name"] == ABOUT.name for column in inspect(con).get_columns(RELEASES.name))
+
+
+def make_about(con: Connection) -> None:
+    """Give the table of releases its column ``about``, within the transaction, unless it has it; it is null in all rows then."""
+    if not has_about(con):
+        con.exec_driver_sql(f"ALTER TABLE {RELEASES.name} ADD COLUMN {ABOUT.name} {ABOUT.type.compile(con.dialect)}")
 
 
 def _make(con: Connection, table: Table) -> None:

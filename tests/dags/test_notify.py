@@ -12,6 +12,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from replay.lake import Lake
+from replay.reviews.releases import Group
+from replay.reviews.store import open_reviews
 from tests.dags.smtp_server import SmtpServer
 from tests.dags.support import DAG_ID, ORDER, ROOT, loaded, run_day, states
 from tests.replay.broken_app import land_day, lying_games
@@ -253,6 +256,22 @@ def test_b6_flags_that_are_held_back_call_and_mail_first(environment, server, to
         assert page.index("Held back: 40 flags of 1 app version that looks broken; nobody is accused") < page.index("records")
     (report,) = told
     assert [incident["held"] for incident in report["incidents"]] == [40]
+
+
+def test_b6_flags_that_were_released_are_held_back_no_longer_when_their_day_runs_again(environment, server, told, monkeypatch):
+    monkeypatch.setenv("REPLAY_CHALLENGES", str(write_challenges(environment.parent / "challenges.csv")))
+    land_day(environment, ONE, lying_games(ONE, 42, 40), games=60, flags=0)
+    assert str(run_day(ONE).state) == "success"
+    (found,) = json.loads((environment / "runs" / f"day={ONE}" / "run.json").read_text("utf-8"))["incidents"]
+    group = Group(ONE, *(found[name] for name in ("game", "platform", "app_version", "rules")))
+    with open_reviews(Lake(environment)) as store:
+        store.release(group, reviewer="ana", reason="all of them", about=found["digest"])
+    assert str(run_day(ONE).state) == "success"
+    assert server.mails[-1]["Subject"] == f"Night of {ONE}: 282 games, 0 flagged"
+    for page in parts(server.mails[-1]):
+        assert "Released: 40 flags of 1 app version were held back and stand as flags." in page
+        assert "Held back:" not in page
+    assert len(told) == 1, "no callback the second time"
 
 
 def test_too_few_flags_are_no_alarm(environment, server, told, monkeypatch):

@@ -23,6 +23,7 @@ from replay.lake import Lake
 from replay.night import NightSettings, run_night
 from replay.record import Record, format_time
 from replay.reviews.games import draft, find_game
+from replay.reviews.incidents import digest_of, upload_digest
 from replay.reviews.model import Decision, subject_of
 from replay.reviews.store import open_reviews
 from replay.simulate import simulate
@@ -223,6 +224,7 @@ def check_incidents(run: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None
         assert incident["counted_before"] == sum(row["counted"] for row in held_rows), group
         codes = [code for row in held_rows for code in row["reason_codes"]]
         assert incident["reasons"] == {code: codes.count(code) for code in sorted(set(codes))}, group
+        assert incident["digest"] == digest_of(map(upload_digest, held_rows)), group
         versions = [v for row in held_rows for v in json.loads(row["evidence"] or "{}").get("rules_that_agree", [])]
         assert incident["rules_that_agree"] == {version: versions.count(version) for version in sorted(set(versions))}, group
 

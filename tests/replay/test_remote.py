@@ -15,6 +15,7 @@ import sys
 import textwrap
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -29,17 +30,23 @@ from replay.lookup import find_rows, read_uploaded
 from replay.moves import what_would_move
 from replay.night import NightSettings, read_run, rebuild_standings, restate_standings, run_night
 from replay.remote import RemoteLake
-from replay.report import write_report
+from replay.report import make_report, write_report
 from replay.reviews.games import draft
+from replay.reviews.incidents import releases_in_force
+from replay.reviews.releases import Group
 from replay.reviews.store import open_reviews
+from replay.standings import query_publication
 from replay.store import Store
 from replay.truth import compare_with_truth
+from tests.replay.broken_app import lying_games
+from tests.replay.held_lake import LIAR, LIES, held_lake, settings_of
 from tests.replay.night_support import (
     DAYS,
     ONE,
     ROOT,
     THREE,
     TWO,
+    check_run,
     dump,
     everything,
     land,
@@ -678,6 +685,39 @@ def test_decisions_are_taken_into_the_standings_of_a_store(nights, stored, machi
     shutil.copytree(nights["all"], local)
     assert restate_standings(Lake(local), settings()).moves == would
     assert seen(store)[1] == dump(warehouse(local))
+
+
+def test_a_release_of_other_flags_stands_no_longer_on_any_machine(stored, machine, monkeypatch, tmp_path):
+    """What a night holds back is read from the store, by whoever asks what stands."""
+    local = held_lake(tmp_path)
+    store, group = stored(local), Group(THREE, **LIAR)
+    monkeypatch.setenv("REPLAY_REVIEWS", f"sqlite:///{tmp_path}/reviews.sqlite")
+    (incident,) = check_run(local, THREE)["incidents"]
+
+    def in_force(lake: Lake) -> bool:
+        with open_reviews(lake) as reviews:
+            return bool(releases_in_force(lake, reviews.releases()))
+
+    machine()
+    with open_lake(store.url) as lake, open_reviews(lake) as reviews:
+        reviews.release(group, reviewer="ann", reason="x", about=incident["digest"])
+        assert in_force(lake)
+        restate_standings(lake, settings_of(local))
+        assert query_publication(lake.current_warehouse())["games_released"] == LIES
+    machine()
+    late = replace(lying_games(THREE, 1, 1)[0], game_id="late", player_id="p-late")
+    land(tmp_path / "late", THREE, "late.ndjson", [late])
+    upload_tree(store, tmp_path / "late")
+    with open_lake(store.url) as lake:
+        run_night(lake, THREE, settings_of(local))
+        assert not in_force(lake)
+    machine()
+    with open_lake(store.url) as lake:
+        assert not in_force(lake)
+        lake.refresh("standings")
+        assert query_publication(lake.current_warehouse())["games_released"] == 0
+        (told,) = make_report(lake, THREE)["incidents"]
+        assert told["release"] is None and told["lapsed"]["reviewer"] == "ann"
 
 
 def test_why_a_night_failed_is_read_on_another_machine(nights, stored, machine):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from replay.bundle import canonical, check_bundle
-from replay.incident_words import TOLD, group_words, headline, incident_words, told
+from replay.incident_words import TOLD, group_words, headline, held_now, incident_words, released_words, told
 from replay.lake import Lake
 from replay.late import run_nights
 from replay.mail import as_html
@@ -80,6 +80,20 @@ def test_the_largest_come_first_and_the_rest_are_counted():
     assert lines[-1] == "and 3 more, all in run.json"
     assert len(lines) == TOLD + 1
     assert len(told(many[:TOLD])) == TOLD
+    lapsed = {"id": 7, "reviewer": "ana\x1b", "at": "2026-11-01T09:00:00Z"}
+    first = told([*many, INCIDENT | {"app_version": "0.1", "held": 1, "release": None, "lapsed": lapsed}])[0]
+    assert first.startswith("blocks, ios 0.1, ") and first.endswith(
+        "It was released by ana\\x1b at 2026-11-01 09:00:00 UTC (release 7), when other flags were held back, and must be looked at"
+        " again."
+    )
+
+
+def test_what_was_released_is_told_apart():
+    released = INCIDENT | {"release": {"id": 1}, "lapsed": None}
+    assert held_now([INCIDENT, released, INCIDENT | {"release": None}]) == [INCIDENT, INCIDENT | {"release": None}]
+    assert released_words([INCIDENT]) is None
+    assert released_words([INCIDENT, released]) == "Released: 400 flags of 1 app version were held back and stand as flags."
+    assert released_words([released | {"held": 1}]) == "Released: 1 flag of 1 app version was held back and stands as a flag."
 
 
 def test_no_word_of_an_incident_is_an_accusation():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from replay.errors import UsageError
+from replay.reviews.incidents import digest_of, upload_digest
 from replay.reviews.model import OPEN, Review, counts
 from replay.reviews.releases import (
     Group,
@@ -18,14 +20,18 @@ from replay.reviews.releases import (
     effective_verdict,
     group_of,
     group_words,
+    in_force,
+    lapsed_by_group,
     standing_by_group,
     standing_releases,
     waiting_groups,
 )
+from replay.reviews.store import ReviewStore
 from tests.replay.reviews.support import DAY, ODD_TEXTS, WHO, a_draft, decided, one_sentence, verdict_row
 
 GROUP = Group(DAY, "blocks", "android", "3.2.0", "1.1.0")
 AT = datetime(2026, 11, 1, 9, tzinfo=UTC)
+A, B = "a" * 64, "b" * 64
 
 
 def tables_of(place) -> set[str]:
@@ -41,7 +47,12 @@ def tables_of(place) -> set[str]:
 
 def made_before_releases(place) -> None:
     """A database as it was made when there were decisions only."""
-    script = (Path(__file__).parent / "golden" / f"before_releases_{place.kind}.sql").read_text("utf-8")
+    made_by(place, "before_releases")
+
+
+def made_by(place, name: str) -> None:
+    """A database as a script in golden/ made it."""
+    script = (Path(__file__).parent / "golden" / f"{name}_{place.kind}.sql").read_text("utf-8")
     raw = place.raw()
     try:
         raw.executescript(script) if place.url is None else raw.cursor().execute(script)
@@ -65,7 +76,7 @@ def test_a_release_comes_back_as_it_was_given(place):
     assert json.loads(json.dumps(made.as_json())) == {
         "id": 1, "action": "release", "undoes": None, "reviewer": "ana", "reason": "cheats, all\nof them",
         "at": "2026-11-01T04:30:00.123456Z", "day": "2026-10-31", "game": "blocks", "platform": "android",
-        "app_version": "3.2.0", "rules": "1.1.0",
+        "app_version": "3.2.0", "rules": "1.1.0", "about": None,
     }  # fmt: skip
 
 
@@ -193,6 +204,125 @@ def test_of_two_at_once_one_releases_and_the_other_is_told(place):
         (made,) = store.releases()
     (told,) = (answer for answer in answers if isinstance(answer, UsageError))
     assert made in answers and f"released already, by {made.reviewer} at" in str(told), answers
+
+
+# --- What a release is about -------------------------------------------------------------------------------------------------
+
+
+def columns_of(place) -> list[str]:
+    raw = place.raw()
+    try:
+        cursor = raw.cursor()
+        cursor.execute("select * from review_releases where 1 = 0")
+        return [column[0] for column in cursor.description]
+    finally:
+        raw.close()
+
+
+def test_a_release_keeps_what_it_is_about(place):
+    with place.open() as store:
+        made = [store.release(GROUP, **WHO, about=A), store.undo_release(1, **WHO), store.release(GROUP, **WHO)]
+        assert [one.about for one in made] == [A, None, None]
+        assert store.releases() == made
+    assert [one.as_json()["about"] for one in made] == [A, None, None]
+
+
+def test_of_other_flags_the_group_can_be_released_again_and_of_the_same_it_cannot(place):
+    with place.open() as store:
+        first = store.release(GROUP, **WHO, about=A)
+        with pytest.raises(UsageError, match=r"released already, by ana at .* \(release 1: two devices\)"):
+            store.release(GROUP, reviewer="ben", reason="me too", about=A)
+        second = store.release(GROUP, reviewer="ben", reason="these too", about=B)
+        known = store.releases()
+        assert known == [first, second]
+        assert standing_by_group(in_force(known, {GROUP: A})) == {GROUP: first}
+        assert standing_by_group(in_force(known, {GROUP: B})) == {GROUP: second}
+        assert lapsed_by_group(known, {GROUP: B}) == {GROUP: first}
+        for held in ({}, {GROUP: None}, {GROUP: "c" * 64}):
+            assert standing_by_group(in_force(known, held)) == {}
+            assert lapsed_by_group(known, held) == {GROUP: second}, "the newest is told"
+        undo = store.undo_release(2, **WHO)
+        assert standing_by_group(in_force(store.releases(), {GROUP: B})) == {}
+        assert lapsed_by_group(store.releases(), {GROUP: "c" * 64}) == {GROUP: first}, "one that was undone has not lapsed"
+        store.undo_release(undo.id, **WHO)
+        assert standing_by_group(in_force(store.releases(), {GROUP: B})) == {GROUP: second}
+        store.undo_release(1, **WHO)
+        assert lapsed_by_group(store.releases(), {GROUP: B}) == {}
+
+
+def test_a_release_that_does_not_say_covers_whatever_is_held_back(place):
+    with place.open() as store:
+        made = store.release(GROUP, **WHO)
+        for held in ({}, {GROUP: None}, {GROUP: A}):
+            assert standing_by_group(in_force([made], held)) == {GROUP: made}
+            assert lapsed_by_group([made], held) == {}
+        with pytest.raises(UsageError, match="released already"):
+            store.release(GROUP, **WHO, about=A)
+
+
+def test_a_database_made_before_gets_the_column_when_a_release_first_needs_it(place):
+    made_by(place, "before_about")
+    with place.open() as store:
+        before = store.releases()
+        assert [(one.id, one.action, one.undoes, one.reviewer, one.about) for one in before] == [
+            (1, "release", None, "ana", None), (2, "undo", 1, "ben", None), (3, "release", None, "ana", None),
+        ]  # fmt: skip
+        assert before[0].at == AT
+        assert {one.group for one in before} == {replace(GROUP, rules="1.2.0")}
+        undo = store.undo_release(3, **WHO)
+        store.decide([a_draft()], **WHO)
+        assert "about" not in columns_of(place), "to look, to decide and to undo needs no new column"
+        made = store.release(before[0].group, **WHO, about=A)
+        assert columns_of(place)[-1] == "about"
+        assert store.releases() == [*before, undo, made]
+        assert [one.about for one in store.releases()] == [None, None, None, None, A]
+        other = store.release(GROUP, **WHO, about=B)
+        assert store.releases()[-1] == other and columns_of(place).count("about") == 1
+        place.refuses("UPDATE review_releases SET about = 'x' WHERE id = 5", "kept for ever")
+        place.refuses("DELETE FROM review_releases WHERE id = 1", "kept for ever")
+
+
+def test_of_two_at_once_that_need_the_column_both_are_kept(place):
+    made_by(place, "before_about")
+    answers = place.at_once(*(partial(ReviewStore.release, group=group, **WHO, about=A) for group in (GROUP, replace(GROUP, rules="x"))))
+    with place.open() as store:
+        assert sorted(answers, key=lambda one: one.id) == store.releases()[3:], answers
+
+
+def test_the_table_is_the_same_whenever_it_was_made(place):
+    with place.open() as store:
+        store.release(GROUP, **WHO, about=A)
+        assert store.releases()[0].about == A
+    new = set(columns_of(place))
+    assert new == {"id", *_COLUMNS.split(", "), "about"}
+
+
+def held_row(**changes):
+    return verdict_row(**{"verdict": "withheld"} | changes)
+
+
+def test_the_digest_of_what_is_held_back_is_of_the_uploads_and_their_flags_alone():
+    rows = [held_row(game_id=f"g{n}", log_hash_low=n) for n in range(5)]
+    expected = digest_of(map(upload_digest, rows))
+    assert len(expected) == 64 and expected == expected.lower()
+    assert digest_of(map(upload_digest, reversed(rows))) == expected
+    same = {
+        "source_file": "b.ndjson", "source_line": 99, "counted": True, "suspicions": ["copied_log"], "player_id": "new-id",
+        "attempt_key": 2, "verdict": "flagged",
+    }  # fmt: skip
+    assert digest_of(upload_digest(row | same) for row in rows) == expected
+    reason = json.loads(rows[0]["reasons"])[0]
+    earlier = json.dumps([reason | {"move": 1}])
+    assert digest_of(upload_digest(row | {"reasons": earlier}) for row in rows) == expected, "how early is no finding"
+    others = [
+        rows[:-1], [*rows, held_row(game_id="g9")], [*rows, rows[0]], [rows[0] | {"game_id": "x"}, *rows[1:]],
+        [rows[0] | {"score": 901}, *rows[1:]], [rows[0] | {"log_hash_high": 1}, *rows[1:]],
+        [rows[0] | {"reasons": json.dumps([reason | {"found": 641}])}, *rows[1:]],
+        [rows[0] | {"reasons": json.dumps([reason, {"code": "truncated_log", "claimed": None, "found": "", "move": 1}])}, *rows[1:]],
+        [],
+    ]  # fmt: skip
+    digests = {digest_of(map(upload_digest, found)) for found in others}
+    assert len(digests) == len(others) and expected not in digests
 
 
 # --- What follows from them -------------------------------------------------------------------------------------------------
