@@ -23,9 +23,11 @@ from replay.record import (
     LAST_TIME,
     MAX_RECORD_BYTES,
     OPTIONAL_NAMES,
+    TEXT_LIMITS,
     TIME,
     check_object,
     format_time,
+    id_to_show,
 )
 
 _jit = jit(sk, record)
@@ -216,6 +218,9 @@ def _take_text(name: str, column: pa.Array, texts: dict[str, TextColumn], fine: 
         null = texts[name].starts < 0
         if name != "nation":
             fine &= ~null
+    if name in TEXT_LIMITS:
+        # Longer texts are the careful way's to refuse.
+        fine &= texts[name].ends - texts[name].starts <= TEXT_LIMITS[name]
     _mark_foreign(texts[name].data, texts[name].starts, texts[name].ends, fine)
     return True
 
@@ -327,7 +332,6 @@ def _game_id(batch: pa.RecordBatch, row: int) -> str | None:
     if batch.schema.names.count("game_id") != 1:
         return None
     try:
-        value = _python_value(batch.column("game_id"), row)
+        return id_to_show(_python_value(batch.column("game_id"), row))
     except UnicodeDecodeError:
         return None
-    return value if isinstance(value, str) and value.isprintable() else None

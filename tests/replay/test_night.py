@@ -946,6 +946,26 @@ def test_e9_many_tiny_files_and_one_large(tmp_path, challenges):
     assert published_files(lake) == files
 
 
+def test_uploads_of_the_longest_texts_fit_into_little_memory(tmp_path, challenges):
+    """A night's memory depends on how many uploads there are: longer texts are set aside, the longest ones spill."""
+    lake = tmp_path / "lake"
+    wide = [
+        replace(
+            upload(f"{'g' if i % 2 else 'same'}{i * (i % 2)}-".ljust(1024, "x"), f"p{i // 5}-".ljust(1024, "x"), seed=i % 6),
+            platform=f"{i}-".ljust(1024, "x"), app_version=f"{i}-".ljust(1024, "x"), final_board=f"{i}-".ljust(16_384, "1"),
+        )
+        for i in range(1000)
+    ]  # fmt: skip
+    beyond = [replace(upload(f"b{i}", "x" * 1_000_000), final_board=str(i)) for i in range(150)]
+    land(lake, THREE, "a.ndjson", [*wide, *beyond, upload("plain", "plain")])
+    run = night(lake, challenges=challenges, memory_limit="256MB")
+    check_run(lake, THREE)
+    assert (run["records"], run["quarantine_codes"]) == (1151, {"too_large": 150})
+    rows = verdict_rows(lake)
+    assert [row["verdict"] for row in rows if row["game_id"] == "plain"] == ["verified"]
+    assert sum("conflicting_upload" in row["reason_codes"] for row in rows) >= 400
+
+
 def test_suspicions_follow_the_settings(tmp_path, challenges):
     lake = tmp_path / "lake"
     fast = upload("fast", "p1", tokens=40)

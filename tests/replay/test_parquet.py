@@ -17,7 +17,18 @@ from replay import parquet
 from replay import scan_kernel as sk
 from replay.errors import InputError, MalformedRecord
 from replay.lookup import read_record
-from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, OPTIONAL_NAMES, TEXT, TIME, Record, check_object, parse_time
+from replay.record import (
+    FIELDS,
+    INTEGER,
+    MAX_RECORD_BYTES,
+    OPTIONAL_NAMES,
+    TEXT,
+    TEXT_LIMITS,
+    TIME,
+    Record,
+    check_object,
+    parse_time,
+)
 from tests.replay.build import VALID, Read, as_object, collect, line, read_bytes, read_table, record, table
 from tests.replay.test_record import BAD, GOOD, NAMES
 
@@ -357,12 +368,12 @@ def test_native_times_are_held_to_the_clocks_like_texts() -> None:
 
 def test_the_limits_of_a_record_hold_for_rows() -> None:
     """Tokens as in NDJSON; bytes are those of the texts, there being no line around them."""
-    filling = MAX_RECORD_BYTES - sum(len(VALID[name]) for name in TEXTS + TIMES) + len(VALID["platform"])
+    filling = MAX_RECORD_BYTES - sum(len(VALID[name]) for name in TEXTS + TIMES) + len(VALID["moves"])
     wide = "\U0001f600" * (filling // 4)
     rows = [
         VALID | {"moves": "1a1" * 200_000}, VALID | {"moves": "1a1" * 200_001}, VALID | {"moves": "a" * 200_001},
-        VALID | {"platform": "x" * filling}, VALID | {"platform": "x" * (filling + 1)},
-        VALID | {"platform": wide + "x" * 4}, VALID,
+        VALID | {"moves": " " * filling}, VALID | {"moves": " " * (filling + 1)},
+        VALID | {"moves": wide + " " * 4}, VALID,
     ]  # fmt: skip
     read = read_table(table(*rows))
     assert sorted(read.records) == [1, 4, 7]
@@ -371,6 +382,17 @@ def test_the_limits_of_a_record_hold_for_rows() -> None:
     assert (
         read.quarantined[5].reason == f"the record has {MAX_RECORD_BYTES + 1} bytes of text, at most {MAX_RECORD_BYTES} are taken"
     )
+
+
+@pytest.mark.parametrize(("field", "limit"), TEXT_LIMITS.items())
+def test_a_text_beyond_its_limit_is_set_aside_in_every_type(field: str, limit: int) -> None:
+    """Of plain rows the longest text is taken without a look at each; its code is that of NDJSON."""
+    rows = [VALID | {field: text} for text in ("x" * limit, "x" * (limit + 1), "\u00e9" * (limit // 2), "\u00e9" * (limit // 2 + 1))]
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
+        read = read_table(table(*rows, **{field: kind}))
+        assert {at: fate(read, at) for at in range(1, 5)} == {at: expected(row) for at, row in enumerate(rows, start=1)}
+        assert {read.codes()[at] for at in (2, 4)} == {"too_large"}
+        assert {read.quarantined[at].game_id for at in (2, 4)} == {None if field == "game_id" else "g-1"}
 
 
 def test_a_row_of_20_mb_is_one_bad_row(tmp_path: Path) -> None:
