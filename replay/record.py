@@ -49,6 +49,7 @@ _RFC3339 = re.compile(
 )
 # What decides how deeply a text is nested: brackets, quotes, and escapes, which hide a quote.
 _BRACKET = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
+_NO_LETTERS = bytes(byte for byte in range(256) if not (byte < 128 and chr(byte).isalpha()))
 _JSON_NAMES = {list: "array", str: "string", bool: "boolean", type(None): "null"}
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -250,7 +251,7 @@ def count_tokens(game: str, moves: str) -> int:
     """Tokens of a log, counted without replaying it: in ``blocks`` the column letters and ``*``, elsewhere the letters."""
     if game == "blocks":
         return sum(moves.count(char) for char in "abcdefghijk*")
-    return sum(char.isascii() and char.isalpha() for char in moves)
+    return len(moves.encode("utf-8", "ignore").translate(None, _NO_LETTERS))
 
 
 def _check_values(record: Record) -> None:

@@ -490,6 +490,65 @@ def test_an_optional_column_given_twice_takes_no_row() -> None:
     assert read_table(found).codes() == {1: "duplicate_key", 2: "duplicate_key"}
 
 
+# --- Small files that hold much ---------------------------------------------------------------------------------------
+
+
+_HOW: dict[str, dict[str, Any]] = {
+    "a dictionary": {}, "a dictionary, then plain pages": {"dictionary_pagesize_limit": 1_100_000},
+    "row groups": {"row_group_size": 180}, "small pages": {"data_page_size": 64, "compression": "none"},
+    "what differs from the row before": {"use_dictionary": False, "column_encoding": {"moves": "DELTA_BYTE_ARRAY"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("how", _HOW)
+def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, kind: pa.DataType
+) -> None:
+    """Sizes in the file say nothing of what its rows hold, and every row is accounted for all the same."""
+    longs = [VALID | {"game_id": f"long-{number}", "moves": "1" * 1_000_000} for number in range(40)]
+    plain = [VALID | {"game_id": f"g-{number}", "moves": f"1a{number % 8 + 1} " + " " * (number % 900)} for number in range(400)]
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 8 << 20)
+    path = tmp_path / "a.parquet"
+    pq.write_table(table(*plain[:200], *longs, *plain[200:], moves=kind), path, **_HOW[how])
+    assert path.stat().st_size < 3_500_000
+    sizes, rows = [], 0
+    for batch in parquet.read_batches(path):
+        sizes.append(sum(len(text) for text in batch.column("moves").to_pylist()))
+        rows += batch.num_rows
+    assert rows == 440
+    assert max(sizes) <= parquet.BATCH_BYTES
+    read = read_path(path)
+    assert [found.game_id for found in read.records.values()] == [row["game_id"] for row in (*plain[:200], *longs, *plain[200:])]
+    assert read.quarantined == {}
+
+
+def test_short_texts_that_are_stored_once_are_no_reason_for_small_batches(tmp_path: Path) -> None:
+    rows = pa.concat_tables([table(*(VALID | {"game_id": f"g-{n}", "moves": "1a1 " * 1000} for n in range(100)))] * 400)
+    pq.write_table(rows, tmp_path / "a.parquet")
+    assert [batch.num_rows for batch in parquet.read_batches(tmp_path / "a.parquet")] == [parquet.BATCH_ROWS, 40_000 - parquet.BATCH_ROWS]
+
+
+@pytest.mark.parametrize("field", ["score", "moves", "nation", "finished_at", "lines"])
+def test_values_of_nested_columns_are_not_read(tmp_path: Path, field: str) -> None:
+    """One row may hold a text a thousand times that the file has once."""
+    texts = pa.array(["x" * 1_000_000]).dictionary_encode().take(pa.array([0] * 1000))
+    nested = pa.ListArray.from_arrays(pa.array([0, 1000, 1000, 1000], pa.int32()), texts)
+    found = table(VALID, VALID, VALID | {"game": "tetromino"}).append_column("lines", pa.array([1, 2, 3]))
+    path = tmp_path / "a.parquet"
+    pq.write_table(found.drop([field]).append_column(field, nested), path, store_schema=False)
+    assert path.stat().st_size < 1_000_000
+    assert all(batch.nbytes < 100_000 for batch in parquet.read_batches(path))
+    read = read_path(path)
+    if field == "lines":
+        assert read.codes() == {3: "wrong_type"}, "the other games have no such field"
+        assert fate(read, 3)[1] == "field lines is a list or a struct, it must be a JSON integer or null"
+        return
+    assert read.codes() == dict.fromkeys((1, 2, 3), "wrong_type")
+    kind = "a JSON integer" if field == "score" else "text"
+    assert {fate(read, at)[1] for at in (1, 2, 3)} == {f"field {field} is a list or a struct, it must be {kind}"}
+
+
 def test_a_file_with_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(many(1).slice(0, 0), path)
