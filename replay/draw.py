@@ -21,7 +21,7 @@ from engine.batch import NONE, BatchResult
 from engine.outcome import FAULT_NAMES
 from engine.words import MIX1, MIX2
 from replay.columns import Ints, RecordBatch, Truths
-from replay.record import OPTIONAL_FIELDS, Record
+from replay.record import MAX_TEXT_BYTES, OPTIONAL_FIELDS, Record
 
 Words = npt.NDArray[np.uint64]
 # Games of each kind of game that are kept for forgers: some will not do for one kind of forgery or another.
@@ -31,6 +31,8 @@ LEAST_TOKENS, MOST_BYTES = 12, 16_384
 # Of all texts together: a forged copy is written anew, with blanks and escapes that its original did without, and a byte can take
 # six.  One that outgrows the record limit by that would say nothing but fail the night.
 MOST_TEXT = 65_536
+# Of an id: where its shape has no other one a forger's is longer, and must not be longer than a text may be.
+MOST_ID = MAX_TEXT_BYTES // 2
 _MILLION = 1_000_000
 
 
@@ -140,6 +142,8 @@ class Draw:
             # Of an AI player's hands nothing is said: a forger that plays too quickly is a person.
             usable &= (moves.ends - moves.starts <= MOST_BYTES) & (kinds.ends - kinds.starts == len("human"))
             usable &= sum(text.ends - text.starts for text in batch.texts.values()) <= MOST_TEXT
+            for ids in (batch.texts["game_id"], batch.texts["player_id"]):
+                usable &= ids.ends - ids.starts <= MOST_ID
             games = rows.column("game")
             numbers = games.indices.to_numpy()
             for number, game in enumerate(games.dictionary.to_pylist()):

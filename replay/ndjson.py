@@ -14,7 +14,7 @@ from engine.batch import TextColumn
 from replay import scan_kernel as sk
 from replay.columns import NUMBER_FIELDS, TEXT_FIELDS, Ints, Quarantined, RecordAppender, RecordBatch, empty_batch, nation_table
 from replay.errors import InputError, MalformedRecord
-from replay.record import MAX_RECORD_BYTES, OPTIONAL_NAMES, check_object, parse_json
+from replay.record import MAX_RECORD_BYTES, OPTIONAL_NAMES, check_object, id_to_show, parse_json
 
 CHUNK_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -255,8 +255,7 @@ def _read_carefully(
     game_id: str | None = None
     try:
         found = parse_json(line)
-        if isinstance(found.get("game_id"), str) and found["game_id"].isprintable():
-            game_id = found["game_id"]
+        game_id = id_to_show(found.get("game_id"))
         appender.place(check_object(found), row, starts, ends, numbers)
     except MalformedRecord as problem:
         return Quarantined(row + 1, problem.code, str(problem), game_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.batch import TextColumn
@@ -23,15 +24,26 @@ from replay.record import (
     LAST_TIME,
     MAX_RECORD_BYTES,
     OPTIONAL_NAMES,
+    TEXT_LIMITS,
     TIME,
     check_object,
     format_time,
+    id_to_show,
 )
 
 _jit = jit(sk, record)
 
 BATCH_ROWS = 32_768
 BATCH_BYTES = 64 << 20
+# A full batch may have so many bytes if every row held the longest texts that are stored once for many rows: 5 KiB a row, as the
+# longest logs of a day have.  Where it might have more, a batch has as many rows as surely fit into BATCH_BYTES.
+REPEATED_BYTES = 160 << 20
+# A column that cannot have more in a batch is not looked into.
+_SURE_BYTES = 1 << 20
+_LOOK_BUFFER = 1 << 16
+_LOOK_BYTES = 256 << 20
+# Stands for every nested type, whose values are not read.
+_NESTED = pa.scalar({}, pa.struct([]))
 _NO_TIME = -(2**63)
 
 
@@ -94,9 +106,14 @@ def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa
     Raises DamagedInput when the file is none, or is damaged behind its footer.
     """
     file = open_parquet(path)
-    columns = [name for name in (*FIELDS, *OPTIONAL_NAMES) if name in file.schema_arrow.names]
+    schema = file.schema_arrow
+    columns = [name for name in (*FIELDS, *OPTIONAL_NAMES) if name in schema.names]
+    # No field is nested, and one value of such a column may hold a text a million times: its values are not even read.
+    nested = [name for name in columns if any(pa.types.is_nested(field.type) for field in schema if field.name == name)]
+    flat = [name for name in columns if name not in nested]
     groups = list(range(file.metadata.num_row_groups)) if row_groups is None else row_groups
-    batches = file.iter_batches(batch_size=_batch_rows(file.metadata, groups), row_groups=groups, columns=columns)
+    rows = min(_batch_rows(file.metadata, groups), _repeated_rows(path, file, groups, flat))
+    batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=flat)
     while True:
         try:
             batch = next(batches, None)
@@ -104,6 +121,8 @@ def read_batches(path: Path, row_groups: list[int] | None = None) -> Iterator[pa
             raise DamagedInput(f"{path}: is damaged, its rows cannot be read ({first_line(error)}); land it again") from error
         if batch is None:
             return
+        for name in nested:
+            batch = batch.append_column(name, pa.repeat(_NESTED, batch.num_rows))
         yield batch
 
 
@@ -112,6 +131,55 @@ def _batch_rows(metadata: pq.FileMetaData, groups: list[int]) -> int:
     sizes = [(metadata.row_group(group).total_byte_size, metadata.row_group(group).num_rows) for group in groups]
     largest = max((size // max(rows, 1) for size, rows in sizes), default=0)
     return max(1, min(BATCH_ROWS, BATCH_BYTES // max(largest, 1)))
+
+
+def _repeated_rows(path: Path, file: pq.ParquetFile, groups: list[int], columns: list[str]) -> int:
+    """Rows a batch where a text that the file has once may stand in each row.
+
+    No size in the metadata tells it: a dictionary's text counts once there, however many rows it is in.
+    """
+    largest = max((_repeated_bytes(path, file.metadata, group, columns) for group in groups), default=0)
+    return BATCH_ROWS if largest * BATCH_ROWS <= REPEATED_BYTES else max(1, BATCH_BYTES // largest)
+
+
+def _repeated_bytes(path: Path, metadata: pq.FileMetaData, group: int, columns: list[str]) -> int:
+    """The most bytes that one row of a row group can have of texts that may be stored once for many rows."""
+    of_group = metadata.row_group(group)
+    total, dictionaries = 0, {}
+    for chunk in map(of_group.column, range(of_group.num_columns)):
+        name, size = chunk.path_in_schema, chunk.total_uncompressed_size
+        if name not in columns or chunk.physical_type not in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
+            continue
+        # Each value is stored once at least, so none is longer than its column is.
+        if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" or size * min(of_group.num_rows, BATCH_ROWS) <= _SURE_BYTES:
+            total += size
+        elif "DELTA_BYTE_ARRAY" in chunk.encodings:
+            # A text is stored as far as it differs from the one before.
+            total += _longest_text(path, metadata, group, {name: size}, max(1, _LOOK_BYTES // size))
+        elif any(encoding.endswith("_DICTIONARY") for encoding in chunk.encodings):
+            dictionaries[name] = size
+    return total + _longest_text(path, metadata, group, dictionaries) if dictionaries else total
+
+
+def _longest_text(path: Path, metadata: pq.FileMetaData, group: int, sizes: dict[str, int], rows: int | None = None) -> int:
+    """The length of the longest text of each of these columns, added up: of their dictionaries, which the first row brings, or
+    with ``rows`` of all values, so many at a time.  ``sizes`` are the columns' own."""
+    found = dict.fromkeys(sizes, 0)
+    try:
+        with pq.ParquetFile(
+            path, metadata=metadata, read_dictionary=None if rows else list(sizes), buffer_size=_LOOK_BUFFER,
+            page_checksum_verification=True,
+        ) as file:  # fmt: skip
+            for batch in file.iter_batches(batch_size=rows or 1, row_groups=[group], columns=list(sizes)):
+                for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                    texts = column.dictionary if pa.types.is_dictionary(column.type) else column
+                    found[name] = max(found[name], pc.max(pc.binary_length(texts)).as_py() or 0)
+                if not rows:
+                    break
+    except (OSError, pa.ArrowException):
+        # Reading the rows will say what is the matter; until then few at a time.
+        return sum(min(size, MAX_RECORD_BYTES) for size in sizes.values())
+    return sum(found.values())
 
 
 def scan_batch(batch: pa.RecordBatch) -> RecordBatch:
@@ -216,6 +284,9 @@ def _take_text(name: str, column: pa.Array, texts: dict[str, TextColumn], fine: 
         null = texts[name].starts < 0
         if name != "nation":
             fine &= ~null
+    if name in TEXT_LIMITS:
+        # Longer texts are the careful way's to refuse.
+        fine &= texts[name].ends - texts[name].starts <= TEXT_LIMITS[name]
     _mark_foreign(texts[name].data, texts[name].starts, texts[name].ends, fine)
     return True
 
@@ -294,13 +365,20 @@ def row_object(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
             found[name] = value
             continue
         try:
-            found[name] = _python_value(column, row)
+            found[name] = _Nested() if column.type == _NESTED.type else _python_value(column, row)
         except UnicodeDecodeError as error:
             raise MalformedRecord("encoding", f"field {name} is not UTF-8") from error
         size += len(found[name].encode("utf-8")) if isinstance(found[name], str) else 0
     if size > MAX_RECORD_BYTES:
         raise MalformedRecord("too_large", f"the record has {size} bytes of text, at most {MAX_RECORD_BYTES} are taken")
     return found
+
+
+class _Nested:
+    """A list, struct or map, as a reason shows it."""
+
+    def __repr__(self) -> str:
+        return "a list or a struct"
 
 
 class _Unshown:
@@ -327,7 +405,6 @@ def _game_id(batch: pa.RecordBatch, row: int) -> str | None:
     if batch.schema.names.count("game_id") != 1:
         return None
     try:
-        value = _python_value(batch.column("game_id"), row)
+        return id_to_show(_python_value(batch.column("game_id"), row))
     except UnicodeDecodeError:
         return None
-    return value if isinstance(value, str) and value.isprintable() else None

@@ -110,8 +110,12 @@ def stage_day(
     """
     import duckdb
 
+    from replay.night import staging_of
+
+    # DuckDB's own choice would be a folder where the process happens to stand.
+    spill = staging_of(lake, day) / "spill"
     try:
-        with connect(memory_limit=settings.memory_limit, threads=settings.threads) as con:
+        with connect(memory_limit=settings.memory_limit, threads=settings.threads, spill=spill) as con:
             return _stage_day(con, publication, lake, day, pulled, results, settings)
     except duckdb.Error as error:
         why = first_line(error)

@@ -18,6 +18,11 @@ from replay.errors import MalformedRecord
 
 MAX_RECORD_BYTES = 1 << 20
 MAX_TOKENS = 200_000
+# What stands in a night's tables is short, so that a night's memory depends on how many uploads there are, not on what they hold.
+MAX_TEXT_BYTES = 1024
+# The longest honest board: 24 rows of 12 cells of Tetcolor, more than any family has, each with colour, special and ice, and "/"
+# between them: 24 * 12 * 3 + 23 = 887 bytes.  Tetromino's 40 rows of 10 are 439, the 8 of 8 of blocks 71.
+MAX_BOARD_BYTES = 16 << 10
 # Python's own limit depends on who calls: a fixed one, far below it, gives a line one fate everywhere.
 MAX_NESTING = 100
 # uploaded_at may lie this far before finished_at: clocks of phones and servers differ (rules/common).
@@ -29,6 +34,9 @@ FIELDS: dict[str, str] = {
     "nation": TEXT, "attempt": INTEGER, "platform": TEXT, "app_version": TEXT, "started_at": TIME, "finished_at": TIME,
     "uploaded_at": TIME, "moves": TEXT, "score": INTEGER, "best_combo": INTEGER, "final_board": TEXT,
 }  # fmt: skip
+# Bytes of UTF-8 that a text may have; a log is limited by its tokens and by its record.
+TEXT_LIMITS = {name: MAX_TEXT_BYTES for name, kind in FIELDS.items() if kind == TEXT and name != "moves"}
+TEXT_LIMITS["final_board"] = MAX_BOARD_BYTES
 GAMES = ("blocks", "tetromino", "tetcolor")
 # Fields that a record of these games may carry besides: integers or null.  In other games they are unknown extra fields.
 OPTIONAL_FIELDS: dict[str, tuple[str, ...]] = {"tetromino": ("level", "lines")}
@@ -41,6 +49,7 @@ _RFC3339 = re.compile(
 )
 # What decides how deeply a text is nested: brackets, quotes, and escapes, which hide a quote.
 _BRACKET = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
+_NO_LETTERS = bytes(byte for byte in range(256) if not (byte < 128 and chr(byte).isalpha()))
 _JSON_NAMES = {list: "array", str: "string", bool: "boolean", type(None): "null"}
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -115,6 +124,13 @@ def shown(value: object) -> str:
         return value.text
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
+
+
+def id_to_show(value: object) -> str | None:
+    """What a quarantined record gives as its game_id where that can be one: its row names it."""
+    # Of the first signs first: a text may have a million.
+    fits = isinstance(value, str) and len(value) <= MAX_TEXT_BYTES and value.isprintable()
+    return value if fits and len(value.encode("utf-8")) <= MAX_TEXT_BYTES else None  # type: ignore[return-value,attr-defined]
 
 
 def parse_time(text: str) -> int:
@@ -214,9 +230,13 @@ def _check_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise MalformedRecord("wrong_type", f"field {name} is {shown(value)}, it must be text")
     try:
-        value.encode("utf-8")
+        size = len(value.encode("utf-8"))
     except UnicodeEncodeError as error:
         raise MalformedRecord("encoding", f"field {name} holds a lone surrogate: {shown(value)}") from error
+    if size > (limit := TEXT_LIMITS.get(name, size)):
+        raise MalformedRecord(
+            "too_large", f"field {name} begins with {value[:16]!a} and has {size} bytes, at most {limit} are taken"
+        )
     return value
 
 
@@ -231,7 +251,7 @@ def count_tokens(game: str, moves: str) -> int:
     """Tokens of a log, counted without replaying it: in ``blocks`` the column letters and ``*``, elsewhere the letters."""
     if game == "blocks":
         return sum(moves.count(char) for char in "abcdefghijk*")
-    return sum(char.isascii() and char.isalpha() for char in moves)
+    return len(moves.encode("utf-8", "ignore").translate(None, _NO_LETTERS))
 
 
 def _check_values(record: Record) -> None:

@@ -57,9 +57,11 @@ class Relation:
 def resolve(con: duckdb.DuckDBPyConnection, uploads: pa.Table) -> dict[Identity, Relation]:
     """Relations by (day, file, line) among ``uploads`` (UPLOAD_COLUMNS and ``day``, date32); those without any are not in it."""
     con.register("uploads_in", uploads)
+    # Boards are only compared: one longer than any honest one is its hash here, as the sorts keep every text many times.
+    board = "case when strlen(final_board) > 1024 then concat(strlen(final_board), ' ', sha256(final_board)) else final_board end"
     con.execute(
-        "create or replace temp view uploads as"
-        " select *, attempt_key % 2 = 1 as has_attempt, log_key <> 0 as is_long,"
+        f"create or replace temp view uploads as select * replace ({board} as final_board),"
+        " attempt_key % 2 = 1 as has_attempt, log_key <> 0 as is_long,"
         f" replayed_score is not null and not coalesce(list_has_any(reason_codes, {list(UNCONFIRMED)}), true) as comes_out"
         " from uploads_in"
     )

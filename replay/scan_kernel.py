@@ -24,6 +24,7 @@ from replay.record import (
     OPTIONAL_FIELDS,
     OPTIONAL_NAMES,
     TEXT,
+    TEXT_LIMITS,
     TIME,
 )
 
@@ -40,6 +41,8 @@ SCAN_OK, SCAN_CAREFUL, SCAN_BLANK = 0, 1, 2
 _TEXT, _INTEGER, _TIME = 0, 1, 2
 _KINDS = [{TEXT: _TEXT, INTEGER: _INTEGER, TIME: _TIME}[kind] for kind in FIELDS.values()] + [_INTEGER] * len(OPTIONAL_NAMES)
 _KIND = np.array(_KINDS, np.int64)
+# A longer text is the careful way's to refuse; what has no limit of its own has the line's.
+_LIMIT = np.array([TEXT_LIMITS.get(name, MAX_RECORD_BYTES) for name in FIELD_NAMES], np.int64)
 # A key is compared as two little-endian words, padded with zeros, and its length; none is longer than 16 bytes.
 _KEY_LOW = np.array([int.from_bytes(name.encode()[:8], "little") for name in FIELD_NAMES], np.uint64)
 _KEY_HIGH = np.array([int.from_bytes(name.encode()[8:], "little") for name in FIELD_NAMES], np.uint64)
@@ -300,7 +303,7 @@ def _scan_value(data, pos, end, field, line):
         return stop
     if data[pos] == 34:
         closing = _string_end(data, pos + 1, end)
-        if closing < 0:
+        if closing < 0 or closing - (pos + 1) > _LIMIT[field]:
             return -1
         line[3 * field], line[3 * field + 1] = pos + 1, closing
         if kind == _TIME:

@@ -47,6 +47,7 @@ PROCESSING_HISTORY = (
     (5, "a log that lacks its last input is told also where time locked pieces before that input"),
     (6, "uploads whose claims come out are one game however the board is written and whether level and lines are claimed"),
     (7, "what is held back counts on where the same game counted, whichever of its retries came in first"),
+    (8, "a text longer than any that a phone sends is malformed: 1,024 bytes, 16 KiB of a final board"),
 )
 PROCESSING_VERSION = PROCESSING_HISTORY[-1][0]
 

@@ -60,6 +60,7 @@ def bombs() -> Iterator[tuple[str, bytes, int]]:
     yield "quotes.ndjson.zst", _zstd(b'{"moves":"' + b"h" * (MIB // 2) + b'"}\n', 20), 20
     yield "nest.ndjson.gz", _gzip(b"[" * (MIB - 2) + b"\n", 10), 10
     yield "log.parquet", _parquet("h" * 400_000, 10), 10
+    yield "logs.parquet", _parquet("h" * 1_000_000, 1000), 1000
 
 
 def main() -> None:

@@ -40,6 +40,7 @@ TIMES = (
     "2026-10-31t00:00:00z", "2026-10-31", "", "2026-10-31T00:00:00.Z", "2026-10-31T00:00:00.1234567890Z",
     "0000-01-01T00:00:00Z", "2026-10-31 00:00:00Z",
 )  # fmt: skip
+LONG = ("x" * 1024, "x" * 1025, "\u00e9" * 513, "1" * 16_384, "1" * 16_385)
 DELAYS = (0, 1, 29, 30, 499, 500, 7199, 7200, 7201, 99999, 2**31, 2**32, 2**63, 10**20, 10**30)
 
 
@@ -216,7 +217,7 @@ def _keys(rng: random.Random, line: bytes) -> bytes:
     elif action == 1:
         items.insert(rng.randrange(len(items) + 1), rng.choice(items))
     elif action == 2:
-        items[at] = (items[at][0], rng.choice([None, True, 1, -1, 1.0, "", "x", [], {}, 2**63, "NA", "na", "ai", "AI", *TIMES]))
+        items[at] = (items[at][0], rng.choice([None, True, 1, -1, 1.0, "", "x", [], {}, 2**63, "NA", "na", "ai", "AI", *LONG, *TIMES]))
     elif action == 3:
         key = rng.choice(["extra", "level", "lines", "", "\x00", "score "])
         items.append((key, rng.choice([1, None, "x", {"a": [1]}, 2**70])))

@@ -24,6 +24,8 @@ NUMBER = st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1, 2**31, 2*
 WRONG = st.one_of(
     st.none(), st.booleans(), st.floats(), st.text(max_size=20), st.lists(st.integers(), max_size=2), st.integers(2**63, 2**70)
 )  # fmt: skip
+# Around the limits of texts.
+LONG = st.sampled_from(["x" * 1024, "x" * 1025, "\u00e9" * 512, "\u00e9" * 513, "1" * 16_384, "1" * 16_385, "\u00e9" * 8193])
 
 
 @st.composite
@@ -43,7 +45,7 @@ def uploads(draw: st.DrawFn) -> dict[str, Any]:
         found[name] = draw(NUMBER)
     for name in draw(st.sets(st.sampled_from(sorted(found)), max_size=1)):
         if draw(st.integers(0, 3)) == 0:
-            found[name] = draw(WRONG | st.sampled_from(TIMES))
+            found[name] = draw(WRONG | LONG | st.sampled_from(TIMES))
     return found
 
 

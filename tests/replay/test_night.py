@@ -257,7 +257,7 @@ def test_d8_hostile_names_stay_exact(tmp_path, challenges):
     names = [
         '=HYPERLINK("http://x","y")', "+1", "-2", "@a", "\ttab", 'comma, "quote"', "line\nfeed", "<script>alert(1)</script>",
         "\u202eleft", "\u00e9", "e\u0301", "'; drop table players; --", "$1", "{x}", "\x00nul", "\x1b[2J", " ", "", "NA", "null",
-        "\U0001f4a9", "x" * 5000,
+        "\U0001f4a9", "x" * 1024,
     ]  # fmt: skip
     games = [upload(f"g{i}{name}"[:300], name, seed=3, tokens=12 + i) for i, name in enumerate(names)]
     bad = line(upload("bad", "p")).replace(b'"p"', b'"\\ud800"')
@@ -944,6 +944,26 @@ def test_e9_many_tiny_files_and_one_large(tmp_path, challenges):
     files = published_files(lake)
     night(lake, challenges=challenges, shard_games=10**6, threads=1)
     assert published_files(lake) == files
+
+
+def test_uploads_of_the_longest_texts_fit_into_little_memory(tmp_path, challenges):
+    """A night's memory depends on how many uploads there are: longer texts are set aside, the longest ones spill."""
+    lake = tmp_path / "lake"
+    wide = [
+        replace(
+            upload(f"{'g' if i % 2 else 'same'}{i * (i % 2)}-".ljust(1024, "x"), f"p{i // 5}-".ljust(1024, "x"), seed=i % 6),
+            platform=f"{i}-".ljust(1024, "x"), app_version=f"{i}-".ljust(1024, "x"), final_board=f"{i}-".ljust(16_384, "1"),
+        )
+        for i in range(1000)
+    ]  # fmt: skip
+    beyond = [replace(upload(f"b{i}", "x" * 1_000_000), final_board=str(i)) for i in range(150)]
+    land(lake, THREE, "a.ndjson", [*wide, *beyond, upload("plain", "plain")])
+    run = night(lake, challenges=challenges, memory_limit="256MB")
+    check_run(lake, THREE)
+    assert (run["records"], run["quarantine_codes"]) == (1151, {"too_large": 150})
+    rows = verdict_rows(lake)
+    assert [row["verdict"] for row in rows if row["game_id"] == "plain"] == ["verified"]
+    assert sum("conflicting_upload" in row["reason_codes"] for row in rows) >= 400
 
 
 def test_suspicions_follow_the_settings(tmp_path, challenges):

@@ -17,7 +17,18 @@ from replay import parquet
 from replay import scan_kernel as sk
 from replay.errors import InputError, MalformedRecord
 from replay.lookup import read_record
-from replay.record import FIELDS, INTEGER, MAX_RECORD_BYTES, OPTIONAL_NAMES, TEXT, TIME, Record, check_object, parse_time
+from replay.record import (
+    FIELDS,
+    INTEGER,
+    MAX_RECORD_BYTES,
+    OPTIONAL_NAMES,
+    TEXT,
+    TEXT_LIMITS,
+    TIME,
+    Record,
+    check_object,
+    parse_time,
+)
 from tests.replay.build import VALID, Read, as_object, collect, line, read_bytes, read_table, record, table
 from tests.replay.test_record import BAD, GOOD, NAMES
 
@@ -357,12 +368,12 @@ def test_native_times_are_held_to_the_clocks_like_texts() -> None:
 
 def test_the_limits_of_a_record_hold_for_rows() -> None:
     """Tokens as in NDJSON; bytes are those of the texts, there being no line around them."""
-    filling = MAX_RECORD_BYTES - sum(len(VALID[name]) for name in TEXTS + TIMES) + len(VALID["platform"])
+    filling = MAX_RECORD_BYTES - sum(len(VALID[name]) for name in TEXTS + TIMES) + len(VALID["moves"])
     wide = "\U0001f600" * (filling // 4)
     rows = [
         VALID | {"moves": "1a1" * 200_000}, VALID | {"moves": "1a1" * 200_001}, VALID | {"moves": "a" * 200_001},
-        VALID | {"platform": "x" * filling}, VALID | {"platform": "x" * (filling + 1)},
-        VALID | {"platform": wide + "x" * 4}, VALID,
+        VALID | {"moves": " " * filling}, VALID | {"moves": " " * (filling + 1)},
+        VALID | {"moves": wide + " " * 4}, VALID,
     ]  # fmt: skip
     read = read_table(table(*rows))
     assert sorted(read.records) == [1, 4, 7]
@@ -371,6 +382,17 @@ def test_the_limits_of_a_record_hold_for_rows() -> None:
     assert (
         read.quarantined[5].reason == f"the record has {MAX_RECORD_BYTES + 1} bytes of text, at most {MAX_RECORD_BYTES} are taken"
     )
+
+
+@pytest.mark.parametrize(("field", "limit"), TEXT_LIMITS.items())
+def test_a_text_beyond_its_limit_is_set_aside_in_every_type(field: str, limit: int) -> None:
+    """Of plain rows the longest text is taken without a look at each; its code is that of NDJSON."""
+    rows = [VALID | {field: text} for text in ("x" * limit, "x" * (limit + 1), "\u00e9" * (limit // 2), "\u00e9" * (limit // 2 + 1))]
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
+        read = read_table(table(*rows, **{field: kind}))
+        assert {at: fate(read, at) for at in range(1, 5)} == {at: expected(row) for at, row in enumerate(rows, start=1)}
+        assert {read.codes()[at] for at in (2, 4)} == {"too_large"}
+        assert {read.quarantined[at].game_id for at in (2, 4)} == {None if field == "game_id" else "g-1"}
 
 
 def test_a_row_of_20_mb_is_one_bad_row(tmp_path: Path) -> None:
@@ -466,6 +488,65 @@ def test_a_column_of_nulls_claims_nothing() -> None:
 def test_an_optional_column_given_twice_takes_no_row() -> None:
     found = many(2).append_column("level", pa.array([1, 2])).append_column("level", pa.array([1, 2]))
     assert read_table(found).codes() == {1: "duplicate_key", 2: "duplicate_key"}
+
+
+# --- Small files that hold much ---------------------------------------------------------------------------------------
+
+
+_HOW: dict[str, dict[str, Any]] = {
+    "a dictionary": {}, "a dictionary, then plain pages": {"dictionary_pagesize_limit": 1_100_000},
+    "row groups": {"row_group_size": 180}, "small pages": {"data_page_size": 64, "compression": "none"},
+    "what differs from the row before": {"use_dictionary": False, "column_encoding": {"moves": "DELTA_BYTE_ARRAY"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("how", _HOW)
+def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, kind: pa.DataType
+) -> None:
+    """Sizes in the file say nothing of what its rows hold, and every row is accounted for all the same."""
+    longs = [VALID | {"game_id": f"long-{number}", "moves": "1" * 1_000_000} for number in range(40)]
+    plain = [VALID | {"game_id": f"g-{number}", "moves": f"1a{number % 8 + 1} " + " " * (number % 900)} for number in range(400)]
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 8 << 20)
+    path = tmp_path / "a.parquet"
+    pq.write_table(table(*plain[:200], *longs, *plain[200:], moves=kind), path, **_HOW[how])
+    assert path.stat().st_size < 3_500_000
+    sizes, rows = [], 0
+    for batch in parquet.read_batches(path):
+        sizes.append(sum(len(text) for text in batch.column("moves").to_pylist()))
+        rows += batch.num_rows
+    assert rows == 440
+    assert max(sizes) <= parquet.BATCH_BYTES
+    read = read_path(path)
+    assert [found.game_id for found in read.records.values()] == [row["game_id"] for row in (*plain[:200], *longs, *plain[200:])]
+    assert read.quarantined == {}
+
+
+def test_short_texts_that_are_stored_once_are_no_reason_for_small_batches(tmp_path: Path) -> None:
+    rows = pa.concat_tables([table(*(VALID | {"game_id": f"g-{n}", "moves": "1a1 " * 1000} for n in range(100)))] * 400)
+    pq.write_table(rows, tmp_path / "a.parquet")
+    assert [batch.num_rows for batch in parquet.read_batches(tmp_path / "a.parquet")] == [parquet.BATCH_ROWS, 40_000 - parquet.BATCH_ROWS]
+
+
+@pytest.mark.parametrize("field", ["score", "moves", "nation", "finished_at", "lines"])
+def test_values_of_nested_columns_are_not_read(tmp_path: Path, field: str) -> None:
+    """One row may hold a text a thousand times that the file has once."""
+    texts = pa.array(["x" * 1_000_000]).dictionary_encode().take(pa.array([0] * 1000))
+    nested = pa.ListArray.from_arrays(pa.array([0, 1000, 1000, 1000], pa.int32()), texts)
+    found = table(VALID, VALID, VALID | {"game": "tetromino"}).append_column("lines", pa.array([1, 2, 3]))
+    path = tmp_path / "a.parquet"
+    pq.write_table(found.drop([field]).append_column(field, nested), path, store_schema=False)
+    assert path.stat().st_size < 1_000_000
+    assert all(batch.nbytes < 100_000 for batch in parquet.read_batches(path))
+    read = read_path(path)
+    if field == "lines":
+        assert read.codes() == {3: "wrong_type"}, "the other games have no such field"
+        assert fate(read, 3)[1] == "field lines is a list or a struct, it must be a JSON integer or null"
+        return
+    assert read.codes() == dict.fromkeys((1, 2, 3), "wrong_type")
+    kind = "a JSON integer" if field == "score" else "text"
+    assert {fate(read, at)[1] for at in (1, 2, 3)} == {f"field {field} is a list or a struct, it must be {kind}"}
 
 
 def test_a_file_with_no_rows(tmp_path: Path) -> None:

@@ -164,15 +164,30 @@ def test_a_record_as_large_as_is_taken_fails_no_night(tmp_path):
     challenges = write_challenges(tmp_path / "challenges.csv")
     lake, plain = tmp_path / "lake", upload("g1", "p1", seed=5, tokens=400)
     text = line(plain).replace(b": ", b":").replace(b", ", b",")
-    padded = text.replace(b'"platform":"', b'"platform":"' + b"x" * (MAX_RECORD_BYTES - len(text)))
+    padded = text.replace(b'"moves":"', b'"moves":"' + b" " * (MAX_RECORD_BYTES - len(text)))
     land(lake, THREE, "a.ndjson", [padded])
     found = night(lake, challenges=challenges)
     assert (found["verdicts"]["verified"], found["planted"]["blocks"]["planted"]) == (1, 0)
-    # In Parquet only the texts are counted, and in a line each of these signs takes six bytes.
-    land(lake, THREE, "b.parquet", [replace(plain, game_id="g2", player_id="p2", platform="\x01" * 200_000)])
+    # In Parquet only the texts are counted, and in a line each of these spaces takes six bytes.
+    land(lake, THREE, "b.parquet", [replace(plain, game_id="g2", player_id="p2", moves=plain.moves + "\v" * 200_000)])
     land(lake, THREE, "c.ndjson", [replace(plain, game_id="g3", player_id="p3", uploaded_at=plain.uploaded_at + 1)])
     found = night(lake, challenges=challenges)
     assert found["verdicts"]["verified"] == 3
+    assert found["planted"]["blocks"]["planted"] == found["planted"]["blocks"]["caught"] == len(kinds_of("blocks")) - 1
+
+
+@pytest.mark.parametrize("sign", ["\u00e9", "-", "x"])
+def test_ids_as_long_as_may_be_fail_no_night(tmp_path, sign):
+    """Ids of a shape that has no other one get longer ones, which would be malformed: of such a game none is made."""
+    challenges = write_challenges(tmp_path / "challenges.csv")
+    name = sign * (1024 // len(sign.encode()))
+    lake, plain = tmp_path / "lake", upload("g1", "p1", seed=5, tokens=400)
+    land(lake, THREE, "a.ndjson", [replace(plain, game_id=name, player_id=name)])
+    found = night(lake, challenges=challenges)
+    assert (found["verdicts"]["verified"], found["planted"]["blocks"]["planted"]) == (1, 0)
+    land(lake, THREE, "b.ndjson", [replace(plain, game_id="g2", player_id=sign * 100, uploaded_at=plain.uploaded_at + 1)])
+    found = night(lake, challenges=challenges)
+    assert found["verdicts"]["verified"] == 2
     assert found["planted"]["blocks"]["planted"] == found["planted"]["blocks"]["caught"] == len(kinds_of("blocks")) - 1
 
 

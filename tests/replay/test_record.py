@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.tetcolor import layout
+from engine.tetromino.pieces import MAX_HEIGHT, MAX_WIDTH
 from replay import record as r
 from replay.errors import MalformedRecord
 from replay.record import (
@@ -115,6 +117,20 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "199,999 tokens and two continues": (line(moves="1a1" * 199_999 + "**"), "too_large", "the log has 200001 tokens"),
     "a million tokens": (line(moves="a" * 1_000_000), "too_large", "the log has 1000000 tokens"),
     "200,001 tokens of another game": (line(game="tetromino", moves="h" * 200_001), "too_large", "the log has 200001 tokens"),
+    **{
+        f"{name} of {limit + 1} bytes": (
+            line(**{name: "x" * (limit + 1)}), "too_large",
+            f"field {name} begins with 'xxxxxxxxxxxxxxxx' and has {limit + 1} bytes, at most {limit} are taken",
+        )
+        for name, limit in r.TEXT_LIMITS.items()
+    },
+    **{
+        f"{name} of fewer letters than bytes": (
+            line(**{name: "x" + "\u00e9" * (limit // 2)}), "too_large", f"and has {limit + 1} bytes, at most {limit} are taken",
+        )
+        for name, limit in r.TEXT_LIMITS.items()
+    },
+    "a player_id of 80,000 faces": (line(player_id="\U0001f600" * 80_000), "too_large", "has 320000 bytes, at most 1024 are taken"),
     "finished before started": (
         line(finished_at="2026-10-31T11:59:59.999999Z"), "wrong_value",
         "field finished_at is 2026-10-31T11:59:59.999999Z, before started_at 2026-10-31T12:00:00Z",
@@ -265,7 +281,7 @@ NAMES = {
     "composed": "\u00e9", "decomposed": "e\u0301", "beyond the BMP": "\U0001f600", "the last code point": "\U0010ffff",
     "empty": "",
     "a space": " ", "markup": "<script>alert(1)</script>", "a percent": "%s%n{0}", "a noncharacter": "\ufffe\uffff",
-    "long": "x" * 5000,
+    "as long as may be": "x" * 1024, "as long as may be beyond ASCII": "\u00e9\U0001f600" * 170 + "xxxx",
     "a comma and a quote": 'a,"b', "a backslash": "\\", "two": "\\\\", "a path": "../../etc/passwd", "minus one": "-1",
     "null": "null",
 }  # fmt: skip
@@ -297,6 +313,9 @@ GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
     "19 digits": (line(score=10**18, best_combo=-(10**18)), {"score": 10**18, "best_combo": -(10**18)}),
     "2^31 and 2^53 + 1": (line(score=2**31, best_combo=2**53 + 1), {"score": 2**31, "best_combo": 2**53 + 1}),
     "no move": (line(moves=""), {"moves": ""}),
+    "a board of 16 KiB": (line(final_board="1" * 16_384), {"final_board": "1" * 16_384}),
+    "a board of 16 KiB in fewer letters": (line(final_board="\u00e9" * 8192), {"final_board": "\u00e9" * 8192}),
+    "a log of a million digits": (line(moves="1" * 1_000_000), {"moves": "1" * 1_000_000}),
     "an unreadable log": (line(moves="\u00e9 ?\n"), {"moves": "\u00e9 ?\n"}),
     "no length at all": (line(finished_at="2026-10-31T12:00:00Z", uploaded_at="2026-10-31T12:00:00Z"), {}),
     "uploaded exactly 5 minutes before": (line(uploaded_at="2026-10-31T12:00:00.25Z"), {}),
@@ -496,3 +515,20 @@ def test_mutated_lines_are_records_or_malformed_and_nothing_else() -> None:
 
 def test_limits_are_the_documented_ones() -> None:
     assert (MAX_RECORD_BYTES, MAX_TOKENS, r.CLOCK_SKEW_US) == (2**20, 200_000, 300 * SECOND)
+    assert {name: r.TEXT_LIMITS.get(name) for name in TEXTS} == {
+        name: {"moves": None, "final_board": 16_384}.get(name, 1024) for name in TEXTS
+    }
+
+
+def test_the_longest_board_of_any_game_is_far_within_the_limit() -> None:
+    longest = [layout.MAX_HEIGHT * layout.MAX_WIDTH * len("aS*") + layout.MAX_HEIGHT - 1, MAX_HEIGHT * MAX_WIDTH + MAX_HEIGHT - 1]
+    assert longest == [887, 439]
+    assert max(longest) * 16 < r.MAX_BOARD_BYTES
+
+
+@pytest.mark.parametrize(("given", "kept"), [
+    ("g-1", True), ("x" * 1024, True), ("x" * 1025, False), ("\u00e9" * 512, True), ("\u00e9" * 513, False), ("a\nb", False),
+    (None, False), (12, False), ("\ud800", False),
+])  # fmt: skip
+def test_a_quarantined_record_keeps_an_id_that_can_be_one(given: object, kept: bool) -> None:
+    assert r.id_to_show(given) == (given if kept else None)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from replay import ndjson
 from replay import scan_kernel as sk
-from replay.record import FIELDS, INTEGER, OPTIONAL_NAMES, TEXT, TIME, parse_record, parse_time
+from replay.record import FIELDS, INTEGER, OPTIONAL_NAMES, TEXT, TEXT_LIMITS, TIME, parse_record, parse_time
 from tests.replay.build import CAREFUL, VALID, Raw, careful_lines, line, read_bytes, value
 from tests.replay.test_record import BAD, GOOD, NO_TIMES
 
@@ -57,6 +57,19 @@ def test_plain_lines_never_go_the_careful_way() -> None:
         read = read_bytes(b"\n".join(plain))
     assert careful == []
     assert [read.records[i + 1] for i in range(len(plain))] == [parse_record(text) for text in plain]
+
+
+def test_texts_at_their_limits_are_taken_by_the_scan_and_no_longer_ones() -> None:
+    limits = [(name, limit) for name, limit in TEXT_LIMITS.items() if name not in ("game", "player_kind", "nation")]
+    within = [line(**{name: "x" * limit}) for name, limit in limits]
+    beyond = [line(**{name: "x" * (limit + 1)}) for name, limit in limits]
+    assert len(limits) == 8
+    assert agree(within) == len(limits)
+    with careful_lines() as careful:
+        read = read_bytes(b"\n".join(beyond))
+    assert careful == beyond
+    assert set(read.codes().values()) == {"too_large"}
+    assert [found.game_id for found in read.quarantined.values()] == [None, *["g-1"] * 7]
 
 
 def test_the_careful_way_is_really_taken_by_what_is_marked_so() -> None:
