@@ -1,0 +1,179 @@
+"""Decisions follow a game whose retry under another id takes its place, and come back to the upload when the retry is gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from replay.lake import Lake
+from replay.reviews.copies import gather, is_copy_of, standing_subjects
+from replay.reviews.model import subject_of
+from replay.reviews.store import open_reviews
+from tests.replay.night_support import THREE, TWO, ask, by_game, decide, land, night, upload, write_challenges
+from tests.replay.reviews.support import decided, verdict_row
+
+FOUR = THREE + timedelta(days=1)
+
+
+@pytest.fixture
+def a_lake(tmp_path):
+    """A folder for a lake, and a night of a day of it."""
+    challenges = write_challenges(tmp_path / "challenges.csv")
+    lake = tmp_path / "lake"
+    return lake, lambda day=THREE: night(lake, day, challenges=challenges)
+
+
+def wrong(game_id: str = "g1", player: str = "p1"):
+    """A game that claims five points too many."""
+    game = upload(game_id, player, TWO)
+    return replace(game, score=game.score + 5)
+
+
+def retry(game, game_id: str, earlier: int = 1):
+    return replace(game, game_id=game_id, uploaded_at=game.uploaded_at - earlier)
+
+
+def total(lake, player: str = "p1") -> int:
+    rows = ask(lake, "select total from totals where player_id = ?", player)
+    return rows[0][0] if rows else 0
+
+
+def verdicts(lake, *days) -> dict[str, str]:
+    return {game_id: row["verdict"] for day in days for game_id, row in by_game(lake, day).items()}
+
+
+@pytest.mark.parametrize("day", [TWO, THREE])
+def test_a_clearing_holds_for_the_retry_that_takes_its_place(a_lake, day):
+    """On the same day, and on another one."""
+    lake, run = a_lake
+    game = wrong()
+    land(lake, TWO, "a.ndjson", [game, upload("h", "p2", TWO, seed=3)])
+    run(TWO)
+    decide(lake, "clear", "g1")
+    run(TWO)
+    assert total(lake) == game.score
+    late = land(lake, day, "b.ndjson", [retry(game, "g1-first"), upload("i", "p3", TWO, seed=4)])
+    run(day)
+    assert verdicts(lake, *{TWO, day}) == {"g1": "copy", "g1-first": "flagged", "h": "verified", "i": "verified"}
+    assert total(lake) == game.score
+    assert ask(lake, "select game_id from eligible_games where player_id = 'p1'") == [("g1-first",)]
+    # The file is withdrawn, and the upload has its own decision again.
+    land(lake, day, late.name, [upload("i", "p3", TWO, seed=4)])
+    run(day)
+    assert verdicts(lake, *{TWO, day}) == {"g1": "flagged", "h": "verified", "i": "verified"}
+    assert ask(lake, "select game_id from eligible_games where player_id = 'p1'") == [("g1",)]
+    with open_reviews(Lake(lake)) as store:
+        assert [(one.action, one.game_id) for one in store.decisions()] == [("clear", "g1")]
+
+
+@pytest.mark.parametrize("day", [TWO, THREE])
+def test_nobody_escapes_an_uphold_by_sending_the_game_again(a_lake, day):
+    lake, run = a_lake
+    first = upload("first", "p2", TWO, seed=2, tokens=120)
+    game = replace(first, game_id="u1", player_id="p1", uploaded_at=first.uploaded_at + 10)
+    land(lake, TWO, "a.ndjson", [first, game])
+    run(TWO)
+    assert by_game(lake, TWO)["u1"]["suspicions"] == ["copied_log"]
+    assert total(lake) == game.score
+    decide(lake, "uphold", "u1")
+    run(TWO)
+    assert total(lake) == 0
+    # Sent so early that nothing speaks against it any more, too.
+    land(lake, day, "b.ndjson", [retry(game, "u1-again")])
+    land(lake, day, "c.ndjson", [retry(game, "u1-once-more", 20), upload("i", "p3", TWO, seed=4)])
+    run(day)
+    found = verdicts(lake, *{TWO, day})
+    assert (found["u1"], found["u1-again"], found["u1-once-more"]) == ("copy", "copy", "verified")
+    assert total(lake) == 0
+
+
+def test_whatever_lands_first(a_lake):
+    """The retry of a day that a night reaches later stands from then on; what was decided about it before holds for all."""
+    lake, run = a_lake
+    game = wrong()
+    land(lake, THREE, "a.ndjson", [retry(game, "late", -5)])
+    run(THREE)
+    decide(lake, "clear", "late")
+    land(lake, TWO, "a.ndjson", [game])
+    run(TWO)
+    assert verdicts(lake, TWO, THREE) == {"g1": "flagged", "late": "copy"}
+    assert total(lake) == game.score
+    decide(lake, "uphold", "g1")
+    run(TWO)
+    assert total(lake) == 0
+
+
+def test_the_newest_decision_of_three_uploads_stands(a_lake):
+    lake, run = a_lake
+    game = wrong()
+    for number, (day, action) in enumerate([(FOUR, "clear"), (THREE, "uphold"), (TWO, "clear")]):
+        land(lake, day, "a.ndjson", [retry(game, f"g{number}", number)])
+        run(day)
+        decide(lake, action, f"g{number}")
+        run(day)
+        assert total(lake) == (game.score if action == "clear" else 0), number
+    assert verdicts(lake, TWO, THREE, FOUR) == {"g0": "copy", "g1": "copy", "g2": "flagged"}
+    with open_reviews(Lake(lake)) as store:
+        decisions = store.decisions()
+        # Undone, the one on the copy before it stands again.
+        store.decide([_undo(decisions[2])], reviewer="ann", reason="no")
+    run(TWO)
+    assert total(lake) == 0
+    with open_reviews(Lake(lake)) as store:
+        store.decide([_undo(decisions[1])], reviewer="ann", reason="no")
+    run(TWO)
+    assert total(lake) == game.score
+
+
+def _undo(decision):
+    from replay.reviews.games import undo_draft
+
+    return undo_draft(decision, [decision])
+
+
+def test_a_clearing_does_not_hold_where_more_speaks_against_the_game_that_stands(a_lake):
+    lake, run = a_lake
+    game = wrong()
+    land(lake, TWO, "a.ndjson", [game])
+    run(TWO)
+    decide(lake, "clear", "g1")
+    hours = 40 * 3_600_000_000
+    land(lake, THREE, "b.ndjson", [replace(retry(game, "early"), started_at=game.started_at - hours)])
+    run(THREE)
+    row = by_game(lake, THREE)["early"]
+    assert (row["verdict"], sorted(row["reason_codes"])) == ("flagged", ["outside_challenge_day", "score_mismatch"])
+    assert total(lake) == 0
+
+
+def test_games_that_are_no_copies_keep_to_themselves(a_lake):
+    """The same player, challenge and log: other claims and another attempt are other games."""
+    lake, run = a_lake
+    game = wrong()
+    land(lake, TWO, "a.ndjson", [game])
+    run(TWO)
+    decide(lake, "clear", "g1")
+    more, next_one = replace(retry(game, "more"), score=game.score + 1), replace(retry(game, "next"), attempt=2)
+    land(lake, THREE, "b.ndjson", [more, next_one, replace(game, game_id="other", player_id="p2")])
+    run(THREE)
+    assert set(verdicts(lake, TWO, THREE).values()) == {"flagged"}
+    assert ask(lake, "select game_id from eligible_games") == [("g1",)]
+
+
+def test_two_games_under_the_id_that_a_copy_names():
+    """Only the one that is the same game takes the decision over."""
+    stands = verdict_row("x", replayed_score=640, reason_codes=["score_mismatch"])
+    other = stands | {"score": 901}
+    board = stands | {"final_board": "##"}
+    copy = stands | {"game_id": "c", "verdict": "copy", "copy_of": "x"}
+    rows = [other, board, stands, copy, copy | {"source_line": 2}]
+    assert standing_subjects(rows) == {subject_of(copy): subject_of(stands)}
+    on_copy, on_other = (decided(n, "clear", subject=subject_of(row)) for n, row in ((2, copy), (1, other)))
+    assert gather([on_copy, on_other], standing_subjects(rows)) == {
+        subject_of(copy): [on_copy], subject_of(stands): [on_copy], subject_of(other): [on_other],
+    }  # fmt: skip
+    # However its board is written, a game that comes out is one; a copy of an id that is not there is nobody's.
+    fine = {"replayed_score": 900, "reason_codes": []}
+    assert is_copy_of(copy | fine | {"level": 3}, board | fine) and not is_copy_of(copy | fine, board)
+    assert standing_subjects([copy, other]) == {}
