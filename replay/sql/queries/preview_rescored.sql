@@ -6,7 +6,7 @@
 WITH joined AS (
     SELECT
         published.*,
-        coalesce(rescored.ended, false) AS is_rescored,
+        published.verdict IN ('verified', 'flagged', 'withheld') AND coalesce(rescored.ended, false) AS is_rescored,
         published.verdict = 'verified' AND rescored.fault IS NOT NULL AS is_illegal,
         rescored.score AS new_score,
         rescored.moves AS new_moves,
