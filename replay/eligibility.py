@@ -57,8 +57,9 @@ def effect_digest(decisions: Iterable[Decision], releases: Iterable[Release] = (
 def judge(rows: Iterable[Mapping[str, Any]], decisions: Iterable[Decision]) -> list[Judgement]:
     """Judge verdict rows (with ``filename`` and ``file_row_number``) by the decisions; those nobody decided about are left out.
 
-    The rows are as releases leave them; a decision on a copy among them is one on the upload that stands.  Of several flagged or withheld rows with one subject, the same game that came twice, a
-    clearing lets one count: the first that was finished and uploaded.
+    The rows are as releases leave them; a decision on a copy among them is one on the upload that stands.  Of several flagged or
+    withheld rows with one subject, the same game that came twice, a clearing lets one count: the first that was finished and
+    uploaded.
     """
     rows = list(rows)
     known = gather(decisions, standing_subjects(rows))

@@ -1,8 +1,8 @@
 """Decisions follow a game: what was decided on an upload holds for the one that stands in its place since.
 
 A retry bears another id, so it is another subject.  Nights tell that it is the same game and let the earliest upload stand; a
-decision on one that is a copy by now is one on the game that stands.  Nothing is rewritten for it: where the copy stands by itself
-again, because a file was withdrawn, its decisions are its own again.
+decision on one that is a copy by now is one on the game that stands.  Nothing is rewritten for it: where the copy stands by
+itself again, because a file was withdrawn, its decisions are its own again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_copy_of(copy: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
         return False
     if any(copy[name] != row[name] for name in _SAME):
         return False
-    return all(copy[name] == row[name] for name in _CLAIMED) or (_comes_out(copy) and _comes_out(row))
+    return all(copy.get(name) == row.get(name) for name in _CLAIMED) or (_comes_out(copy) and _comes_out(row))
 
 
 def _comes_out(row: Mapping[str, Any]) -> bool:

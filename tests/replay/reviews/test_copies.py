@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
+import pyarrow as pa
 import pytest
 
+from replay.cli import main
+from replay.eligibility import attach_decisions
+from replay.errors import DecidedMeanwhile
+from replay.flags import FlagFilter, flags_of, stream_flags
 from replay.lake import Lake
 from replay.reviews.copies import gather, is_copy_of, standing_subjects
+from replay.reviews.games import draft, find_game, same_game, undo_draft
 from replay.reviews.model import subject_of
 from replay.reviews.store import open_reviews
+from replay.standings import FLAG_STEPS, attach_references, attach_verdicts, open_new, run_steps
 from tests.replay.night_support import THREE, TWO, ask, by_game, decide, land, night, upload, write_challenges
 from tests.replay.reviews.support import decided, verdict_row
+from tests.replay.standings_support import LANDED, SCHEMA, SEEDS, flagged, write_players, write_verdicts
+from tests.replay.standings_support import game as a_game
 
 FOUR = THREE + timedelta(days=1)
 
@@ -128,8 +140,6 @@ def test_the_newest_decision_of_three_uploads_stands(a_lake):
 
 
 def _undo(decision):
-    from replay.reviews.games import undo_draft
-
     return undo_draft(decision, [decision])
 
 
@@ -177,3 +187,125 @@ def test_two_games_under_the_id_that_a_copy_names():
     fine = {"replayed_score": 900, "reason_codes": []}
     assert is_copy_of(copy | fine | {"level": 3}, board | fine) and not is_copy_of(copy | fine, board)
     assert standing_subjects([copy, other]) == {}
+
+
+# --- Looking and deciding ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def command(a_lake, monkeypatch, capsys):
+    """Run a command on the lake in this process: exit code and output."""
+    lake, _ = a_lake
+
+    def go(*words):
+        monkeypatch.setattr(sys, "argv", ["replay", *map(str, words), "--lake", str(lake)])
+        with pytest.raises(SystemExit) as done:
+            main()
+        out = capsys.readouterr()
+        return done.value.code or 0, out.out + out.err
+
+    return go
+
+
+@pytest.fixture
+def cleared(a_lake):
+    """``g1`` was cleared, and ``first`` has taken its place since."""
+    lake, run = a_lake
+    land(lake, TWO, "a.ndjson", [wrong(), upload("h", "p2", TWO, seed=3)])
+    run(TWO)
+    decide(lake, "clear", "g1")
+    land(lake, TWO, "b.ndjson", [retry(wrong(), "first")])
+    run(TWO)
+    return lake, run
+
+
+def test_either_id_shows_what_was_decided_and_on_which_upload(cleared, command):
+    code, said = command("review", "first")
+    assert code == 0 and "Review: cleared by ann" in said and "So it counts in the standings." in said
+    assert "ann cleared it, on upload g1: looked at it" in said
+    code, other = command("review", "g1")
+    assert code == 0 and other == "Game g1 is a copy of the following one, which stands in its place.\n" + said
+    told = json.loads(command("review", "g1", "--json")[1])
+    assert (told["asked"], told["game_id"], told["state"], told["counts"], told["seen"]) == ("g1", "first", "cleared", True, 1)
+    assert [one["game_id"] for one in told["decisions"]] == ["g1"]
+    code, said = command("game", "first")
+    assert "cleared" in said
+
+
+def test_a_new_decision_sees_the_one_on_the_copy(cleared, command):
+    lake, run = cleared
+    assert command("review", "g1", "--uphold", "--reason", "x")[0] == 2
+    code, said = command("review", "first", "--uphold", "--reason", "x", "--reviewer", "bob", "--seen", 0)
+    assert code == 1 and "ann cleared it" in said
+    code, said = command("review", "first", "--uphold", "--reason", "x", "--reviewer", "bob")
+    assert code == 0 and "Found before it: 1 " in said and "It will not count any more." in said
+    run(TWO)
+    assert total(lake) == 0
+    # Undone, the one on the copy stands again; undone too, by either id, nobody has decided.
+    code, said = command("review", "first", "--undo", 2, "--reason", "x")
+    assert code == 0 and "Review: cleared by ann" in said and "It will count" in said
+    code, said = command("review", "first", "--undo", 1, "--reason", "y")
+    assert code == 0 and "Review: open" in said and "It will not count any more." in said
+    assert command("review", "first", "--undo", 1, "--reason", "y")[0] == 2
+    run(TWO)
+    assert total(lake) == 0
+    with open_reviews(Lake(lake)) as store:
+        assert [(one.action, one.game_id, one.undoes) for one in store.decisions()][2:] == [("undo", "first", 2), ("undo", "g1", 1)]
+    # What was undone on the copy stays so where it stands by itself again.
+    land(lake, TWO, "b.ndjson", [])
+    run(TWO)
+    assert by_game(lake, TWO)["g1"]["verdict"] == "flagged" and total(lake) == 0
+
+
+def test_an_undo_on_the_copy_that_came_between_is_noticed(cleared):
+    lake, _ = cleared
+    same = same_game(Lake(lake), find_game(Lake(lake), "first"))
+    with open_reviews(Lake(lake)) as store:
+        before = store.decisions(same.subjects)
+        late = draft("uphold", same.row, before, copies=same.copies)
+        store.decide([_undo(before[0])], reviewer="cem", reason="no")
+        with pytest.raises(DecidedMeanwhile, match="cem took a decision back"):
+            store.decide([late], reviewer="bob", reason="x")
+        with pytest.raises(DecidedMeanwhile, match="cem took a decision back"):
+            store.decide([draft("undo", same.row, before, 1, same.copies)], reviewer="bob", reason="x")
+
+
+def test_flags_say_what_was_decided_on_copies(cleared):
+    lake, _ = cleared
+    page = flags_of(Lake(lake), FlagFilter())
+    assert [(row["game_id"], row["counted"], row["review"].state) for row in page.rows] == [("first", True, "cleared")]
+    assert {facet.wish["state"]: facet.uploads for facet in page.facets["state"]} == {"cleared": 1}
+    assert flags_of(Lake(lake), FlagFilter(state="open")).total == 0
+    with open_reviews(Lake(lake)) as store:
+        rows = list(stream_flags(Lake(lake).current_warehouse(), store.decisions(), FlagFilter()))
+    assert [row["review"].state for row in rows] == ["cleared"]
+
+
+def test_the_standings_tell_copies_alike(tmp_path):
+    """Rows of one id that differ in one thing each, all against all: the statement and the function find the same pairs."""
+    stands = a_game("p", 900, game_id="x", final_board="#")
+    changes = [
+        {}, {"score": 901}, {"best_combo": 4}, {"final_board": "##"}, {"rules": "1.1.0"}, {"mode": "other"}, {"attempt": 2},
+        {"log_hash_low": 5}, {"log_hash_high": 5}, {"player_id": "q"}, {"challenge": "2026-10-15"}, {"game": "tetcolor"},
+        {"level": 3}, {"lines": 3}, {"level": 3, "lines": 4}, {"replayed_score": 900}, {"replayed_score": 900, "level": 4},
+        {"replayed_score": 900, "final_board": "%", "suspicions": ["unfinished"]}, {"game_id": "y"},
+    ]  # fmt: skip
+    empty = {"level": None, "lines": None, "replayed_score": None}
+    firsts = [empty | flagged(stands) | change for change in changes]
+    firsts += [empty | stands | {"suspicions": ["unfinished"]} | change for change in changes]
+    rows = firsts + [row | {"verdict": "copy", "copy_of": "x", "game_id": f"c{n}"} for n, row in enumerate(firsts)]
+    schema = SCHEMA
+    for name in empty:
+        schema = schema.append(pa.field(name, pa.int64()))
+    con = open_new(tmp_path / "open.duckdb", threads=1)
+    with closing(con):
+        attach_verdicts(con, [write_verdicts(tmp_path / "part.parquet", rows, schema)], [LANDED])
+        attach_references(con, write_players(tmp_path / "players.csv"), SEEDS / "rank_tiers.csv")
+        attach_decisions(con, [])
+        run_steps(con, FLAG_STEPS)
+        found = con.execute("FROM flagged_copies").fetchall()
+    expected = {
+        (subject_of(copy), subject_of(row)) for copy in rows for row in rows if is_copy_of(copy, row)
+    }  # fmt: skip
+    assert found == sorted(expected)
+    assert len(found) > 40
