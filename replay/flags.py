@@ -76,7 +76,8 @@ class Facet:
 
 @dataclass(frozen=True)
 class FlagPage:
-    """Rows of one page, ``total`` of all pages, and what the list can be narrowed to (by kind, reason, suspicion, state, client).
+    """Rows of one page, ``total`` of all pages, and what the list can be narrowed to (by kind, reason, suspicion, state, client);
+    ``history`` are all decisions by the subjects of the uploads that they hold for (``replay.reviews.copies``).
 
     A row has the columns of the mart, ``difference`` (claimed less replayed score, None when nothing was replayed), ``reasons``
     as a list, ``evidence`` as a dict or None, and ``review`` (``replay.reviews.model.Review``).
@@ -85,6 +86,7 @@ class FlagPage:
     rows: list[Row]
     total: int
     facets: dict[str, list[Facet]]
+    history: dict[str, list[Decision]]
 
 
 def parse_filter(values: Mapping[str, str | None], option: str = "") -> FlagFilter:
@@ -185,7 +187,7 @@ def query_flags(
     for facet, name, app_version, uploads in counts:
         wish = {"platform": name, "app_version": app_version} if facet == "client" else {facet: name}
         facets[facet].append(Facet(wish, uploads))
-    return FlagPage([_finished(row, by_subject) for row in rows], total, facets)
+    return FlagPage([_finished(row, by_subject) for row in rows], total, facets, by_subject)
 
 
 def stream_flags(
@@ -210,13 +212,21 @@ def _order(sort: str, descending: bool) -> str:
 
 
 def standing_in(con: duckdb.DuckDBPyConnection, subjects: Collection[str]) -> dict[str, str]:
-    """Of these subjects the copies of an upload in ``flagged_games``, each with the subject of that one."""
-    found = con.execute(
-        "SELECT copy_subject, subject FROM flagged_copies WHERE copy_subject IN (SELECT unnest($subjects::VARCHAR[]))"
-        " ORDER BY copy_subject",
-        {"subjects": sorted(subjects)},
-    )
-    return dict(found.fetchall())
+    """By the subject of each copy that of the upload in ``flagged_games`` which stands, of all games that one of ``subjects`` is
+    an upload of."""
+    return dict(con.execute(read_sql("pages/flags_copies"), {"subjects": sorted(subjects)}).fetchall())
+
+
+def history_in(lake: Lake, decisions: Sequence[Decision]) -> dict[str, list[Decision]]:
+    """By the subject of each upload all of ``decisions`` on its game, as the published standings tell copies.
+
+    Decisions outlive standings: where there are none, each subject is a game of its own.
+    """
+    try:
+        with open_mart(lake.current_warehouse(), "flagged_copies", "subject") as con:
+            return gather(decisions, standing_in(con, {decision.subject for decision in decisions}))
+    except InputError:
+        return gather(decisions, {})
 
 
 def _finished(row: Row, by_subject: Mapping[str, Sequence[Decision]]) -> Row:

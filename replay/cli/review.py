@@ -17,7 +17,6 @@ from replay.words import visible
 if TYPE_CHECKING:
     from replay.lake import Lake
     from replay.reviews.drafts import Draft
-    from replay.reviews.games import SameGame
     from replay.reviews.model import Decision
     from replay.reviews.store import ReviewStore
 
@@ -290,18 +289,18 @@ def _decide(
 
 def _undo(number: int, game_id: str | None, batch: bool, call: Call) -> None:
     from replay.lake import open_lake
-    from replay.reviews.games import draft, undo_draft
+    from replay.reviews.games import draft, game_of, undo_draft
     from replay.reviews.store import open_reviews
 
     with open_lake(call.lake) as where, open_reviews(where) as store:
         undone = store.decision(number)
-        same = _game_of(where, undone)
+        same = game_of(where, undone)
         if game_id not in (None, undone.game_id, same and same.row["game_id"]):
             raise UsageError(f"decision {number} is about game {undone.game_id!a}, not {game_id!a}")
         if batch:
             from replay.cli.review_many import undo_many
 
-            undo_many(store, undone, call)
+            undo_many(where, store, undone, call)
             return
         if same is None:
             decisions = store.decisions([undone.subject])
@@ -309,20 +308,6 @@ def _undo(number: int, game_id: str | None, batch: bool, call: Call) -> None:
         else:
             decisions = store.decisions(same.subjects)
             _record(store, draft("undo", same.row, decisions, number, same.copies), same.row, decisions, call)
-
-
-def _game_of(where: Lake, decision: Decision) -> SameGame | None:
-    """The game that a decision is about, by the upload that stands for it now; None when there is none."""
-    from replay.lookup import find_rows
-    from replay.reviews.games import same_game
-    from replay.reviews.model import subject_of
-
-    try:
-        row = next((row for row in find_rows(where, decision.game_id) if subject_of(row) == decision.subject), None)
-    except InputError:
-        return None
-    found = None if row is None else same_game(where, row)
-    return found if found is not None and found.row["verdict"] != "copy" else None
 
 
 def _record(store: ReviewStore, draft: Draft, row: Mapping[str, Any] | None, before: Sequence[Decision], call: Call) -> None:

@@ -49,13 +49,14 @@ def standing_subjects(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def gather(decisions: Iterable[Decision], standing: Mapping[str, str]) -> dict[str, list[Decision]]:
-    """Decisions by the subject of the upload that stands, each list by id.
+    """By the subject of each upload all decisions on its game, by id: those on the upload that stands and those on its copies.
 
-    ``standing`` are the subjects of the uploads that stand, by those of their copies.  A decision keeps its own subject, and
-    those on a copy are found under that too.
+    ``standing`` are the subjects of the uploads that stand, by those of their copies.
     """
+    games: dict[str, list[Decision]] = {}
     found: dict[str, list[Decision]] = {}
     for decision in sorted(decisions, key=lambda decision: decision.id):
-        for subject in dict.fromkeys((decision.subject, standing.get(decision.subject, decision.subject))):
-            found.setdefault(subject, []).append(decision)
+        game = standing.get(decision.subject, decision.subject)
+        games.setdefault(game, []).append(decision)
+        found[game] = found[decision.subject] = games[game]
     return found

@@ -128,6 +128,18 @@ def _on_copy(found: Draft, undone: Decision) -> Draft:
     return replace(found, row=_row_of(undone), others=tuple(sorted(others)))
 
 
+def game_of(lake: Lake, decision: Decision) -> SameGame | None:
+    """The game that a decision is about, by the upload that stands for it now; None when there is none any more."""
+    row = next((row for row in _rows(lake, decision.game_id) if subject_of(row) == decision.subject), None)
+    found = None if row is None else same_game(lake, row)
+    return found if found is not None and found.row["verdict"] != "copy" else None
+
+
+def copies_among(subject: str, decisions: Sequence[Decision]) -> tuple[str, ...]:
+    """The subjects of the copies of an upload, of all decisions on its game."""
+    return tuple(sorted({decision.subject for decision in decisions} - {subject}))
+
+
 def _row_of(decision: Decision) -> Row:
     return {name: getattr(decision, name) for name in ("subject", "game", "game_id", "challenge", "day")}
 
