@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -16,10 +17,13 @@ from replay.eligibility import attach_decisions
 from replay.errors import DecidedMeanwhile
 from replay.flags import FlagFilter, flags_of, stream_flags
 from replay.lake import Lake
+from replay.night import NightSettings
+from replay.preview import Question, judged, read_new_rules
 from replay.reviews.copies import gather, is_copy_of, standing_subjects
 from replay.reviews.games import draft, find_game, same_game, undo_draft
 from replay.reviews.model import subject_of
 from replay.reviews.store import open_reviews
+from replay.rulebook import BUILT_IN
 from replay.standings import FLAG_STEPS, attach_references, attach_verdicts, open_new, run_steps
 from tests.replay.night_support import THREE, TWO, ask, by_game, decide, land, night, upload, write_challenges
 from tests.replay.reviews.support import decided, verdict_row
@@ -309,3 +313,25 @@ def test_the_standings_tell_copies_alike(tmp_path):
     }  # fmt: skip
     assert found == sorted(expected)
     assert len(found) > 40
+
+
+def test_a_preview_of_other_scores_keeps_to_what_was_decided_on_a_copy(a_lake, tmp_path):
+    """Only the game that stands is counted by the file; the copy keeps the score that tells it as one."""
+    lake, run = a_lake
+    first = upload("first", "p2", TWO, seed=2, tokens=120)
+    game = replace(first, game_id="u1", player_id="p1", uploaded_at=first.uploaded_at + 10)
+    land(lake, TWO, "a.ndjson", [first, game])
+    run(TWO)
+    decide(lake, "uphold", "u1")
+    land(lake, TWO, "b.ndjson", [retry(game, "u1-again")])
+    run(TWO)
+    text = (BUILT_IN / "blocks" / "1.2.0.toml").read_text("utf-8")
+    new = tmp_path / "next.toml"
+    new.write_text(text.replace('version = "1.2.0"', 'version = "1.3.0"').replace("cell = 4 ", "cell = 6 "), "utf-8")
+    settings = NightSettings(threads=2, challenges=tmp_path / "challenges.csv")
+    with judged(Lake(lake), settings, Question(read_new_rules(new), TWO, TWO, "1.2.0")) as sides:
+        assert sides.renamed
+        for side in (sides.before, sides.after):
+            found = duckdb.connect(str(sides.warehouse(side)), read_only=True)
+            with closing(found):
+                assert found.execute("select player_id from eligible_games").fetchall() == [("p2",)]
