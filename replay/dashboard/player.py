@@ -20,7 +20,8 @@ from replay.dashboard.player_uploads import attach_same_logs, attach_uploads
 from replay.errors import InputError, UsageError, first_line
 from replay.flags import FlagFilter, query_flags
 from replay.reviews.copies import gather, standing_subjects
-from replay.reviews.model import Decision, facts_of, review_of, subject_of
+from replay.reviews.games import facts_of_row
+from replay.reviews.model import Decision, review_of, subject_of
 from replay.reviews.releases import Group, standing_releases
 
 if TYPE_CHECKING:
@@ -120,13 +121,15 @@ def _found(request: Request, lake: Lake, player_id: str, page: int, best: int) -
     if uploaded is None:
         return None
     counted = _counted(warehouse, player_id, best)
-    standing = standing_subjects([*uploaded["games"], *uploaded.pop("copies")])
-    subjects = {subject_of(row) for row in uploaded["games"]} | set(counted.pop("subjects"))
-    decisions = _decisions(lake, subjects.union(standing))
+    related = uploaded.pop("related")
+    standing = standing_subjects(related)
+    facts = {subject_of(row): facts_of_row(row) for row in related if row["verdict"] != "copy"}
+    decisions = _decisions(lake, {*facts, *standing, *counted.pop("subjects")})
     history = gather(decisions, standing)
     for row in uploaded["games"]:
-        facts = facts_of(row["reasons"], row["suspicions"])
-        row["review"] = review_of(history.get(subject_of(row), []), facts)
+        subject = subject_of(row)
+        # A copy's review is that of the upload that stands.
+        row["review"] = review_of(history.get(subject, []), facts.get(standing.get(subject, subject), ()))
     flags = query_flags(warehouse, decisions, FlagFilter(player_id=player_id), limit=FLAGS_SHOWN)
     return {**uploaded, **counted, "flags": flags}
 
@@ -150,14 +153,14 @@ def _uploaded(lake: Lake, days: list[date], player_id: str, page: int, released:
             return None
         wanted = {"limit": GAMES_SHOWN, "offset": (page - 1) * GAMES_SHOWN}
         games = rows_of(con.execute(read_sql("pages/player_games"), wanted))
-        named = {"game_ids": [row["game_id"] for row in games]}
-        copies = rows_of(con.execute(read_sql("pages/player_copies"), named))
+        named = {"game_ids": sorted({row["copy_of"] if row["verdict"] == "copy" else row["game_id"] for row in games})}
+        related = rows_of(con.execute(read_sql("pages/player_related"), named))
         attach_same_logs(con, files)
         asked = {"player_id": player_id, "limit": LOGS_SHOWN, "shown": OTHERS_SHOWN}
         logs = rows_of(con.execute(read_sql("pages/player_logs"), asked))
     for row in games:
         row["reasons"] = json.loads(row["reasons"])
-    return {"uploads": uploads, "games": games, "copies": copies, "logs": logs, "log_count": logs[0]["logs"] if logs else 0}
+    return {"uploads": uploads, "games": games, "related": related, "logs": logs, "log_count": logs[0]["logs"] if logs else 0}
 
 
 @contextmanager
