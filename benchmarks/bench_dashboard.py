@@ -100,7 +100,7 @@ def _current(lake: Path) -> Path:
     from replay.standings import open_warehouse
 
     with open_warehouse(Lake(lake).current_warehouse()) as con:
-        known = con.execute("select count(*) from duckdb_tables() where table_name = 'flagged_games'").fetchone()
+        known = con.execute("select count(*) from duckdb_tables() where table_name = 'flagged_copies'").fetchone()
     if known == (0,):
         rebuild_standings(Lake(lake), NightSettings())
     return lake

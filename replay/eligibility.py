@@ -14,6 +14,7 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 from replay.database import make_temp_table, rows_of
+from replay.reviews.copies import gather, standing_subjects
 from replay.reviews.model import Decision, counts, facts_of, review_of, standing_decision, subject_of
 from replay.reviews.releases import Release, standing_releases
 from replay.standings_queries import read_sql
@@ -34,15 +35,12 @@ class Judgement:
 
 def effective(decisions: Iterable[Decision]) -> dict[str, Decision]:
     """The decision that stands, by subject; subjects without one are not in it."""
-    standing = ((subject, standing_decision(found)) for subject, found in _by_subject(decisions).items())
+    return _effective(gather(decisions, {}))
+
+
+def _effective(by_subject: Mapping[str, Sequence[Decision]]) -> dict[str, Decision]:
+    standing = ((subject, standing_decision(found)) for subject, found in by_subject.items())
     return {subject: decision for subject, decision in standing if decision is not None}
-
-
-def _by_subject(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
-    found: dict[str, list[Decision]] = {}
-    for decision in decisions:
-        found.setdefault(decision.subject, []).append(decision)
-    return found
 
 
 def effect_digest(decisions: Iterable[Decision], releases: Iterable[Release] = ()) -> bytes:
@@ -59,10 +57,12 @@ def effect_digest(decisions: Iterable[Decision], releases: Iterable[Release] = (
 def judge(rows: Iterable[Mapping[str, Any]], decisions: Iterable[Decision]) -> list[Judgement]:
     """Judge verdict rows (with ``filename`` and ``file_row_number``) by the decisions; those nobody decided about are left out.
 
-    The rows are as releases leave them.  Of several flagged or withheld rows with one subject, the same game that came twice, a
-    clearing lets one count: the first that was finished and uploaded.
+    The rows are as releases leave them; a decision on a copy among them is one on the upload that stands.  Of several flagged or
+    withheld rows with one subject, the same game that came twice, a clearing lets one count: the first that was finished and
+    uploaded.
     """
-    known = _by_subject(decisions)
+    rows = list(rows)
+    known = gather(decisions, standing_subjects(rows))
     judged: list[Judgement] = []
     cleared: dict[str, list[tuple[Mapping[str, Any], Judgement]]] = {}
     for row in rows:
@@ -102,17 +102,22 @@ def attach_releases(con: duckdb.DuckDBPyConnection, releases: Sequence[Release])
 def attach_decisions(
     con: duckdb.DuckDBPyConnection, decisions: Sequence[Decision], releases: Sequence[Release] = ()
 ) -> None:
-    """Make the temporary tables ``decided`` (what stands, by subject) and ``judged_rows`` (the verdict rows that it is about),
-    and those of ``attach_releases``."""
+    """Make the temporary tables ``decided`` (what stands, by subject; what stands on a copy also by that of the upload that it
+    copies) and ``judged_rows`` (the verdict rows that it is about), and those of ``attach_releases``."""
     attach_releases(con, releases)
     standing = effective(decisions)
     con.execute("SET VARIABLE reviews_through = $id::BIGINT", {"id": max((d.id for d in decisions), default=0)})
+    game_ids = sorted({decision.game_id for decision in standing.values()})
+    make_temp_table(con, "decided_ids", {"game_id": "VARCHAR"}, [(game_id,) for game_id in game_ids])
+    con.execute(read_sql("candidate_rows"))
+    candidates = rows_of(con.execute("FROM candidate_rows")) if standing else []
+    standing = _effective(gather(decisions, standing_subjects(candidates)))
+    ids = {subject_of(row): row["game_id"] for row in candidates}
     make_temp_table(
         con, "decided", {"subject": "VARCHAR", "action": "VARCHAR", "game_id": "VARCHAR"},
-        [(subject, decision.action, decision.game_id) for subject, decision in standing.items()],
+        [(subject, decision.action, ids.get(subject, decision.game_id)) for subject, decision in standing.items()],
     )  # fmt: skip
-    con.execute(read_sql("candidate_rows"))
-    found = judge(rows_of(con.execute("FROM candidate_rows")), decisions) if standing else []
+    found = judge(candidates, decisions)
     make_temp_table(
         con, "judgements", {"filename": "VARCHAR", "file_row_number": "BIGINT", "state": "VARCHAR", "counts": "BOOLEAN"},
         [astuple(judgement) for judgement in found],

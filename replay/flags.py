@@ -14,6 +14,7 @@ from replay.database import rows_of
 from replay.errors import InputError, UsageError
 from replay.lake import Lake
 from replay.record import GAMES, nations
+from replay.reviews.copies import gather
 from replay.reviews.model import STATES, Decision, facts_of, review_of
 from replay.standings_queries import open_mart, read_sql
 from replay.verdict import REASON_CODES, SUSPICION_CODES
@@ -75,7 +76,8 @@ class Facet:
 
 @dataclass(frozen=True)
 class FlagPage:
-    """Rows of one page, ``total`` of all pages, and what the list can be narrowed to (by kind, reason, suspicion, state, client).
+    """Rows of one page, ``total`` of all pages, and what the list can be narrowed to (by kind, reason, suspicion, state, client);
+    ``history`` are all decisions by the subjects of the uploads that they hold for (``replay.reviews.copies``).
 
     A row has the columns of the mart, ``difference`` (claimed less replayed score, None when nothing was replayed), ``reasons``
     as a list, ``evidence`` as a dict or None, and ``review`` (``replay.reviews.model.Review``).
@@ -84,6 +86,7 @@ class FlagPage:
     rows: list[Row]
     total: int
     facets: dict[str, list[Facet]]
+    history: dict[str, list[Decision]]
 
 
 def parse_filter(values: Mapping[str, str | None], option: str = "") -> FlagFilter:
@@ -172,7 +175,7 @@ def query_flags(
     warehouse: Path, decisions: Sequence[Decision], wanted: FlagFilter, *, sort: str = "day", descending: bool = True,
     limit: int | None = 50, offset: int = 0,
 ) -> FlagPage:  # fmt: skip
-    """Uploads that something speaks against, with how people decided about them.
+    """Uploads that something speaks against, with how people decided about them and about their copies.
 
     ``sort`` is one of SORTS; equal rows stand newest day first, then by game id, file and line, so pages never overlap.
     ``limit`` None is all of them.  Raises UsageError, and InputError for a warehouse of a version without such a list.
@@ -180,8 +183,7 @@ def query_flags(
     order = _order(sort, descending)
     if offset < 0 or (limit is not None and limit < 0):
         raise UsageError(f"limit {limit} and offset {offset}: neither may be negative")
-    by_subject = _by_subject(decisions)
-    with _asked(warehouse, by_subject, wanted) as con:
+    with _asked(warehouse, decisions, wanted) as (con, by_subject):
         total = con.execute("SELECT count(*) FROM wanted_flags WHERE fits").fetchall()[0][0]
         page = read_sql("pages/flags_rows") % {"order": order}
         rows = rows_of(con.execute(page, {"limit": limit, "offset": offset}))
@@ -190,7 +192,7 @@ def query_flags(
     for facet, name, app_version, uploads in counts:
         wish = {"platform": name, "app_version": app_version} if facet == "client" else {facet: name}
         facets[facet].append(Facet(wish, uploads))
-    return FlagPage([_finished(row, by_subject) for row in rows], total, facets)
+    return FlagPage([_finished(row, by_subject) for row in rows], total, facets, by_subject)
 
 
 def stream_flags(
@@ -198,8 +200,7 @@ def stream_flags(
 ) -> Iterator[Row]:
     """All rows that ``query_flags`` would give, one after the other, without holding all of them."""
     order = _order(sort, descending)
-    by_subject = _by_subject(decisions)
-    with _asked(warehouse, by_subject, wanted) as con:
+    with _asked(warehouse, decisions, wanted) as (con, by_subject):
         page = read_sql("pages/flags_rows") % {"order": order}
         result = con.execute(page, {"limit": None, "offset": 0})
         columns = [column[0] for column in result.description or ()]
@@ -215,11 +216,22 @@ def _order(sort: str, descending: bool) -> str:
     return f"{SORTS[sort]} {way} NULLS LAST, day DESC, game_id, source_file, source_line"
 
 
-def _by_subject(decisions: Sequence[Decision]) -> dict[str, list[Decision]]:
-    found: dict[str, list[Decision]] = {}
-    for decision in decisions:
-        found.setdefault(decision.subject, []).append(decision)
-    return found
+def standing_in(con: duckdb.DuckDBPyConnection, subjects: Collection[str]) -> dict[str, str]:
+    """By the subject of each copy that of the upload in ``flagged_games`` which stands, of all games that one of ``subjects`` is
+    an upload of."""
+    return dict(con.execute(read_sql("pages/flags_copies"), {"subjects": sorted(subjects)}).fetchall())
+
+
+def history_in(lake: Lake, decisions: Sequence[Decision]) -> dict[str, list[Decision]]:
+    """By the subject of each upload all of ``decisions`` on its game, as the published standings tell copies.
+
+    Decisions outlive standings: where there are none, each subject is a game of its own.
+    """
+    try:
+        with open_mart(lake.current_warehouse(), "flagged_copies", "subject") as con:
+            return gather(decisions, standing_in(con, {decision.subject for decision in decisions}))
+    except InputError:
+        return gather(decisions, {})
 
 
 def _finished(row: Row, by_subject: Mapping[str, Sequence[Decision]]) -> Row:
@@ -232,13 +244,14 @@ def _finished(row: Row, by_subject: Mapping[str, Sequence[Decision]]) -> Row:
 
 @contextmanager
 def _asked(
-    warehouse: Path, by_subject: Mapping[str, Sequence[Decision]], wanted: FlagFilter
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the temporary table ``wanted_flags``."""
-    with open_mart(warehouse, "flagged_games", "subject") as con:
+    warehouse: Path, decisions: Sequence[Decision], wanted: FlagFilter
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, dict[str, list[Decision]]]]:
+    """A connection with the temporary table ``wanted_flags``, and the decisions by the subject that they hold for."""
+    with open_mart(warehouse, "flagged_copies", "subject") as con:
+        by_subject = gather(decisions, standing_in(con, {decision.subject for decision in decisions}))
         _state_reviews(con, by_subject)
         con.execute(read_sql("pages/flags_wanted"), {field: getattr(wanted, field) for field in NAMES.values()})
-        yield con
+        yield con, by_subject
 
 
 def _state(decisions: Sequence[Decision], reasons: str, suspicions: Sequence[str]) -> str:

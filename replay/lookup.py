@@ -102,6 +102,15 @@ def find_rows(lake: Lake, game_id: str) -> list[dict[str, Any]]:
     raise InputError(f"{lake.name}: no published day has a game {game_id!r}, check the id and that its night has run")
 
 
+def find_copies(lake: Lake, game_id: str) -> list[dict[str, Any]]:
+    """All verdict rows, over all days, that are copies of a game of this id, each with ``day``, in the order of uploads."""
+    lake.refresh("verdicts")
+    days = {day: lake.verdict_file(day) for day in lake.published_days()}
+    with connect(threads=2) as con:
+        rows = _rows_where(con, days, "verdict = 'copy' and copy_of = ?", game_id)
+    return sorted(rows, key=lambda row: (row["uploaded_at"], row["day"], row["source_file"], row["source_line"]))
+
+
 def read_uploaded(lake: Lake, row: dict[str, Any]) -> Record:
     """The record that a verdict row was made from, read again from the landed file.
 

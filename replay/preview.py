@@ -396,10 +396,11 @@ def _count_again(
     lake: Lake, sides: Sides, settings: NightSettings, question: Question, version: str, report: Report | None
 ) -> None:
     """Count each day's games of ``version`` by the file; what else is published stays."""
-    from replay.preview_scores import rescore_day, rescorer
+    from replay.preview_scores import on_standing, rescore_day, rescorer
     from replay.shards import plan_shards
 
     counting = rescorer(settings, question.rules.game, version, question.rules.rules)
+    sides.decisions = on_standing(sides.before, sides.runs, sides.decisions)
     decided = {decision.game_id for decision in sides.decisions}
     for day, advance in _progress(_days(question), sides.runs, report):
         shards = plan_shards(_landed_again(lake, day, sides.runs[day], sides.notes).files, settings.shard_games)

@@ -6,7 +6,7 @@ The compiled engine alone counts here: nobody is accused of anything, so no game
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,8 @@ from replay.errors import NightError, first_line
 from replay.games.kind import Rules
 from replay.lake import Lake
 from replay.night import NightSettings
-from replay.reviews.model import subject_of
+from replay.reviews.copies import standing_subjects
+from replay.reviews.model import Decision, subject_of
 from replay.rulebook import Rulebook
 from replay.shards import Shard, worked_batches
 from replay.standings_queries import read_sql
@@ -116,6 +117,20 @@ def rescore_day(
         raise NightError(f"{day}: scores cannot be put in ({first_line(error)}), look at REPLAY_MEMORY_LIMIT, TMPDIR") from error
     counted.unlink()
     return {subject_of(row): subject_of(row | {"score": row["new_score"]}) for row in rows}
+
+
+def on_standing(lake: Lake, days: Collection[date], decisions: Sequence[Decision]) -> list[Decision]:
+    """The decisions, those on copies as if they had been taken on the upload that stands: only that one is counted again."""
+    files = [str(lake.verdict_file(day)) for day in sorted(days)]
+    ids = sorted({decision.game_id for decision in decisions})
+    if not ids or not files:
+        return list(decisions)
+    with connect() as con:
+        rows = rows_of(con.execute(read_sql("queries/preview_copies"), {"files": files, "game_ids": ids}))
+    game_ids = {subject_of(row): row["game_id"] for row in rows}
+    standing = {copy: (subject, game_ids[subject]) for copy, subject in standing_subjects(rows).items()}
+    found = [(one, *standing.get(one.subject, (one.subject, one.game_id))) for one in decisions]
+    return [replace(one, subject=subject, game_id=game_id) for one, subject, game_id in found]
 
 
 def _count_games(

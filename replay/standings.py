@@ -72,7 +72,7 @@ __all__ = [
 # In this order: each statement reads what those before it made.
 SOURCE_STEPS = ("eligible_rows", "challenges", "periods", "player_keys", "eligible_games", "players", "daily_best")
 STANDING_STEPS = ("daily_ranking", "totals_month", "totals", "boards", "leaderboard", "weekly_digest", "challenge_status")
-FLAG_STEPS = ("subject", "suspect_rows", "flagged_games")
+FLAG_STEPS = ("subject", "suspect_rows", "flagged_games", "flagged_copies")
 STEPS = (*SOURCE_STEPS, *STANDING_STEPS, *FLAG_STEPS, "publication")
 
 MARTS = (
@@ -86,6 +86,7 @@ MARTS = (
     "weekly_digest",
     "challenge_status",
     "flagged_games",
+    "flagged_copies",
     "publication",
 )
 

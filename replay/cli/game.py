@@ -281,9 +281,9 @@ def _after_people(where: Lake, rows: list[dict[str, Any]]) -> tuple[list[dict[st
     if not may_have_reviews(where):
         # Most games need no look at the reviews' database.
         return rows, ""
-    from replay.reviews.games import facts_of_row
+    from replay.reviews.games import facts_of_row, same_game
     from replay.reviews.incidents import releases_in_force
-    from replay.reviews.model import counts, review_of, subject_of
+    from replay.reviews.model import counts, review_of
     from replay.reviews.releases import as_released, standing_releases
 
     with open_reviews(where) as store:
@@ -291,7 +291,7 @@ def _after_people(where: Lake, rows: list[dict[str, Any]]) -> tuple[list[dict[st
         released = standing_releases(releases_in_force(where, known))
         rows = [as_released(row, released) for row in rows]
         first = rows[0]
-        decisions = [] if first["verdict"] == "copy" else store.decisions([subject_of(first)])
+        decisions = [] if first["verdict"] == "copy" else store.decisions(same_game(where, first).subjects)
     review = review_of(decisions, facts_of_row(first))
     if review.state in ("cleared", "returned") and json.loads(first["reasons"]) and counts(first, review):
         return rows, "cleared"

@@ -194,21 +194,23 @@ def _list(store: ReviewStore, limit: int, offset: int, as_json: bool) -> None:
 
 
 def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any], call: Call) -> None:
-    from replay.reviews.games import facts_of_row, find_game
+    from replay.reviews.games import facts_of_row, find_game, same_game
     from replay.reviews.incidents import releases_in_force
-    from replay.reviews.model import counts, review_of, subject_of, undone_ids, why_not_counted
+    from replay.reviews.model import counts, review_of, undone_ids, why_not_counted
     from replay.reviews.releases import as_released, group_of, release_words, standing_by_group
     from replay.reviews.words import decision_words, fact_lines, state_words, verdict_words
 
     try:
-        row = find_game(where, game_id, **pick)
+        asked = find_game(where, game_id, **pick, copies=True)
+        same = same_game(where, asked)
     except InputError as error:
         _show_without_game(store, game_id, str(error), call)
         return
+    row = same.row
     released = standing_by_group(releases_in_force(where, store.releases())) if row["verdict"] == "withheld" else {}
     release = released.get(group_of(row)) if released else None
     row = as_released(row, released)
-    decisions = store.decisions([subject_of(row)])
+    decisions = store.decisions(same.subjects)
     facts = facts_of_row(row)
     found, why = review_of(decisions, facts), why_not_counted(row)
     counted = counts(row, found)
@@ -216,7 +218,8 @@ def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any]
         import json
 
         common.print_json({
-            "game_id": row["game_id"], "game": row["game"], "challenge": row["challenge"], "player_id": row["player_id"],
+            "asked": game_id, "game_id": row["game_id"], "game": row["game"], "challenge": row["challenge"],
+            "player_id": row["player_id"],
             "day": row["day"], "source": {"file": row["source_file"], "line": row["source_line"]}, "verdict": row["verdict"],
             "release": None if release is None else release.as_json(), "state": found.state, "counts": counted,
             "why_not_counted": why, "facts": [json.loads(fact) for fact in facts],
@@ -226,9 +229,10 @@ def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any]
             "decisions": [decision.as_json() for decision in decisions],
         })  # fmt: skip
         return
-    game_id, challenge, player_id = (visible(row[name]) for name in ("game_id", "challenge", "player_id"))
+    stands, challenge, player_id = (visible(row[name]) for name in ("game_id", "challenge", "player_id"))
     lines = [
-        f"Game {game_id} ({row['game']}, challenge {challenge}, player {player_id})",
+        *([] if same.row is asked else [f"Game {visible(game_id)} is a copy of the following one, which stands in its place."]),
+        f"Game {stands} ({row['game']}, challenge {challenge}, player {player_id})",
         f"Landed on {row['day']} in {visible(row['source_file'])}, line {row['source_line']:,}: {verdict_words(row['verdict'])}.",
         *([] if release is None else [f"Its night held it back with its app version; {release_words(release)}"]),
         f"Review: {state_words(found)}.",
@@ -239,7 +243,7 @@ def _show(where: Lake, store: ReviewStore, game_id: str, pick: Mapping[str, Any]
     if row["verdict"] in ("flagged", "withheld") and why and not counted:
         lines.append(f"Clearing it would not make it count: {why}.")
     lines += ["Decisions:"] if decisions else []
-    lines += [f"  {decision_words(decision, undone_ids(decisions))}" for decision in decisions]
+    lines += [f"  {decision_words(decision, undone_ids(decisions), row['game_id'])}" for decision in decisions]
     _print(lines)
 
 
@@ -271,8 +275,7 @@ def _decide(
     action: str, game_id: str | None, pick: Mapping[str, Any], wishes: Mapping[str, str], yes: bool, call: Call
 ) -> None:
     from replay.lake import open_lake
-    from replay.reviews.games import draft, find_game
-    from replay.reviews.model import subject_of
+    from replay.reviews.games import draft, find_game, same_game
     from replay.reviews.store import open_reviews
 
     with open_lake(call.lake) as where, open_reviews(where) as store:
@@ -281,45 +284,32 @@ def _decide(
 
             decide_many(where, store, action, wishes, yes, call)
             return
-        row = find_game(where, game_id, **pick)
-        decisions = store.decisions([subject_of(row)])
-        _record(where, store, draft(action, row, decisions), row, decisions, call)
+        same = same_game(where, find_game(where, game_id, **pick))
+        decisions = store.decisions(same.subjects)
+        _record(where, store, draft(action, same.row, decisions, copies=same.copies), same.row, decisions, call)
 
 
 def _undo(number: int, game_id: str | None, batch: bool, call: Call) -> None:
     from replay.lake import open_lake
-    from replay.reviews.games import draft, undo_draft
-    from replay.reviews.model import subject_of
+    from replay.reviews.games import draft, game_of, undo_draft
     from replay.reviews.store import open_reviews
 
     with open_lake(call.lake) as where, open_reviews(where) as store:
         undone = store.decision(number)
-        if game_id not in (None, undone.game_id):
+        same = game_of(where, undone)
+        if game_id not in (None, undone.game_id, same and same.row["game_id"]):
             raise UsageError(f"decision {number} is about game {undone.game_id!a}, not {game_id!a}")
         if batch:
             from replay.cli.review_many import undo_many
 
-            undo_many(store, undone, call)
+            undo_many(where, store, undone, call)
             return
-        decisions = store.decisions([undone.subject])
-        row = _row_of(where, undone)
-        if row is None:
+        if same is None:
+            decisions = store.decisions([undone.subject])
             _record(where, store, undo_draft(undone, decisions), None, decisions, call)
         else:
-            made = draft("undo", row | {"subject": subject_of(row)}, decisions, number)
-            _record(where, store, made, row, decisions, call)
-
-
-def _row_of(where: Lake, decision: Decision) -> dict[str, Any] | None:
-    """The verdict row that a decision is about; None when it is not there any more."""
-    from replay.lookup import find_rows
-    from replay.reviews.model import subject_of
-
-    try:
-        rows = find_rows(where, decision.game_id)
-    except InputError:
-        return None
-    return next((row for row in rows if subject_of(row) == decision.subject and row["verdict"] != "copy"), None)
+            decisions = store.decisions(same.subjects)
+            _record(where, store, draft("undo", same.row, decisions, number, same.copies), same.row, decisions, call)
 
 
 def _record(

@@ -71,7 +71,7 @@ def decide_many(where: Lake, store: ReviewStore, action: str, wishes: Mapping[st
 
 def _find(where: Lake, store: ReviewStore, action: str, wanted: FlagFilter, seen: int | None) -> _Many:
     from replay.flags import query_flags
-    from replay.reviews.games import draft
+    from replay.reviews.games import copies_among, draft
     from replay.reviews.incidents import releases_in_force
     from replay.reviews.model import waiting
     from replay.reviews.releases import waiting_groups
@@ -81,12 +81,16 @@ def _find(where: Lake, store: ReviewStore, action: str, wanted: FlagFilter, seen
     warehouse = where.current_warehouse()
     decisions = store.decisions()
     newest = max((decision.id for decision in decisions), default=0) if seen is None else seen
-    by_subject = _by_subject(decisions)
-    rows = query_flags(warehouse, decisions, wanted, limit=None).rows
+    page = query_flags(warehouse, decisions, wanted, limit=None)
+    rows, history = page.rows, page.history
     already = {"uphold": "upheld", "clear": "cleared"}.get(action)
     # The same upload may lie in two files.
     left = {row["subject"]: row for row in rows if row["review"].state != already or row["review"].new_facts}
-    drafts = [replace(draft(action, row, by_subject.get(subject, [])), seen=newest) for subject, row in left.items()]
+    known = {subject: history.get(subject, []) for subject in left}
+    drafts = [
+        replace(draft(action, row, known[subject], copies=copies_among(subject, known[subject])), seen=newest)
+        for subject, row in left.items()
+    ]
     through: Any = query_publication(warehouse)
     groups = waiting_groups(releases_in_force(where, store.releases()), through["releases_through"])
     already_so = len({row["subject"] for row in rows} - left.keys())
@@ -95,22 +99,25 @@ def _find(where: Lake, store: ReviewStore, action: str, wanted: FlagFilter, seen
     )
 
 
-def undo_many(store: ReviewStore, first: Decision, call: Call) -> None:
+def undo_many(where: Lake, store: ReviewStore, first: Decision, call: Call) -> None:
     """Take back what was decided together with ``first``, where it still is the newest on its game; all or none.
 
     Raises UsageError when it is on no game, DecidedMeanwhile and InputError.
     """
     from replay.errors import UsageError
-    from replay.reviews.games import undo_draft
+    from replay.flags import history_in
+    from replay.reviews.games import copies_among, undo_draft
 
+    where.refresh("standings")
     decisions = store.decisions()
-    by_subject = _by_subject(decisions)
+    history = history_in(where, decisions)
     together = [one for one in decisions if one.id == first.id or (one.batch is not None and one.batch == first.batch)]
-    left = [one for one in together if by_subject[one.subject][-1].id == one.id]
+    left = [one for one in together if history[one.subject][-1].id == one.id]
     if not left:
         raise UsageError(f"decision {first.id}: nothing decided with it is the newest on its game any more, undo one by one")
     newest = decisions[-1].id if call.seen is None else call.seen
-    drafts = [replace(undo_draft(one, by_subject[one.subject]), seen=newest) for one in left]
+    known = [(one, history[one.subject]) for one in left]
+    drafts = [replace(undo_draft(one, all_of, copies_among(one.subject, all_of)), seen=newest) for one, all_of in known]
     made = store.decide(drafts, reviewer=call.reviewer, reason=call.reason)
     if call.as_json:
         common.print_lines(decision.as_json() for decision in made)
@@ -127,13 +134,6 @@ def undo_many(store: ReviewStore, first: Decision, call: Call) -> None:
     ]
     for line in lines:
         out.print(line, soft_wrap=True)
-
-
-def _by_subject(decisions: Sequence[Decision]) -> dict[str, list[Decision]]:
-    found: dict[str, list[Decision]] = {}
-    for decision in decisions:
-        found.setdefault(decision.subject, []).append(decision)
-    return found
 
 
 def _numbers(made: Sequence[int]) -> str:

@@ -18,7 +18,6 @@ from replay.dashboard.access import Person, decider
 from replay.dashboard.deciding import (
     ACTIONS,
     Words,
-    by_subject,
     remember_reviewer,
     remembered_reviewer,
     see_other,
@@ -27,9 +26,9 @@ from replay.dashboard.deciding import (
 )
 from replay.dashboard.forms import own_form
 from replay.errors import DecidedMeanwhile, UsageError
-from replay.flags import FlagFilter, filter_words, parse_filter, query_flags
+from replay.flags import FlagFilter, filter_words, history_in, parse_filter, query_flags
 from replay.present import short_reason
-from replay.reviews.games import facts_of_row, undo_draft
+from replay.reviews.games import copies_among, facts_of_row, undo_draft
 from replay.reviews.model import Decision, why_not_counted
 
 if TYPE_CHECKING:
@@ -121,8 +120,8 @@ def select(request: Request, lake: Lake, store: ReviewStore, wanted: FlagFilter,
 
     decisions = store.decisions()
     warehouse = views.warehouse(request, lake)
-    rows = query_flags(warehouse, decisions, wanted, limit=None).rows
-    history = by_subject(decisions)
+    page = query_flags(warehouse, decisions, wanted, limit=None)
+    rows = page.rows
     known = review_log.games_now(request, lake, {row["subject"] for row in rows})
     chosen: dict[str, tuple[dict[str, Any], Draft]] = {}
     skipped, futile = Counter[str](), Counter[str]()
@@ -133,8 +132,10 @@ def select(request: Request, lake: Lake, store: ReviewStore, wanted: FlagFilter,
         if why is not None:
             skipped[why] += 1
             continue
-        seen = max((decision.id for decision in history.get(row["subject"], ())), default=0)
-        chosen[row["subject"]] = row, Draft(action, row, facts_of_row(row), seen)
+        found = page.history.get(row["subject"], [])
+        seen = max((decision.id for decision in found), default=0)
+        copies = copies_among(row["subject"], found)
+        chosen[row["subject"]] = row, Draft(action, row, facts_of_row(row), seen, others=copies)
         not_counted = why_not_counted(row | known[row["subject"]]) if action == "clear" else None
         if not_counted is not None:
             futile[not_counted] += 1
@@ -245,9 +246,9 @@ def _since(request: Request, lake: Lake, store: ReviewStore, wanted: FlagFilter,
     """What was decided, after the list was looked at, on games that fit or would fit if it had not been; newest first."""
     decisions = store.decisions(newest_first=True)
     # Who decides on a game may take it out of a filter on states.
-    rows = query_flags(views.warehouse(request, lake), decisions, replace(wanted, state=None), limit=None).rows
-    subjects = {row["subject"] for row in rows}
-    return [decision for decision in decisions if decision.id > seen.through and decision.subject in subjects]
+    page = query_flags(views.warehouse(request, lake), decisions, replace(wanted, state=None), limit=None)
+    fitting = {decision.id for row in page.rows for decision in page.history.get(row["subject"], ())}
+    return [decision for decision in decisions if decision.id > seen.through and decision.id in fitting]
 
 
 def _the_same(since: Sequence[Decision], action: str, words: Words, seen: Seen) -> list[Decision]:
@@ -265,11 +266,12 @@ def undo_batch(request: Request, person: Person, batch: str, words: Words) -> Re
     with views.lake_of(request) as lake, open_reviews(lake) as store:
         every = store.decisions()
         found = [decision for decision in every if decision.batch == batch]
-        still = review_log.still_newest(found, by_subject(every))
+        history = history_in(lake, every)
+        still = review_log.still_newest(found, history)
         if not still:
             raise UsageError("none of these decisions stands any more, so nothing can be undone; see all decisions")
         if words.problem is not None:
             return review_log.page(request, lake, review_log.Wanted(batch=batch), status=400, words=words)
-        drafts = [undo_draft(decision, [decision]) for decision in still]
+        drafts = [undo_draft(one, [one], copies_among(one.subject, history[one.subject])) for one in still]
         made = store.decide(drafts, reviewer=words.reviewer, reason=words.reason)
     return _led_on(request, person, words, made)

@@ -138,14 +138,6 @@ def facts_key(facts: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(list(facts)).encode("utf-8")).hexdigest()[:16]
 
 
-def by_subject(decisions: Sequence[Decision]) -> dict[str, list[Decision]]:
-    """Decisions by their subject, in the order given."""
-    found: dict[str, list[Decision]] = {}
-    for decision in decisions:
-        found.setdefault(decision.subject, []).append(decision)
-    return found
-
-
 # --- What was just recorded ----------------------------------------------------------------------------------------------
 
 
@@ -170,14 +162,14 @@ def recorded_of(
     row: Mapping[str, Any] | None = None,
 ) -> Recorded | None:  # fmt: skip
     """The decision that the address names as just recorded (parameter ``recorded``), if it is one of ``decisions``, which are all
-    on one subject, or all of one batch; ``history`` are all on their subjects, ``row`` is the game's verdict row.  None
+    on one game, or all of one batch; ``history`` are all on their subjects, ``row`` is the game's verdict row.  None
     otherwise: a made-up number says nothing."""
     wanted = request.query_params.get("recorded", "")
     found = next((decision for decision in decisions if str(decision.id) == wanted), None)
     if found is None:
         return None
     through = views.publication(views.warehouse(request, lake)).get("reviews_through") or 0
-    of_game = [decision for decision in decisions if decision.subject == found.subject]
+    of_game = [decision for decision in decisions if row is not None or decision.subject == found.subject]
     together = len({decision.subject for decision in decisions}) if row is None else 1
     return Recorded(
         told=tell(of_game, () if row is None else facts_of_row(row))[found.id],

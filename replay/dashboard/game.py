@@ -21,8 +21,8 @@ from replay.dashboard.hints import clock_words, noted_under, number_of
 from replay.dashboard.traces import KEPT, Judged, Trace, Window, draw, file_state, place_of, row_key, window_of
 from replay.errors import InputError, UsageError
 from replay.games import NAMES
-from replay.reviews.games import facts_of_row
-from replay.reviews.model import Review, counts, review_of, subject_of, why_not_counted
+from replay.reviews.games import SameGame, facts_of_row, same_game
+from replay.reviews.model import Review, counts, review_of, why_not_counted
 from replay.reviews.words import fact_lines, state_words
 from replay.words import visible
 
@@ -248,11 +248,13 @@ class Line:
 
 def _review(request: Request, lake: Lake, row: dict[str, Any]) -> dict[str, Any]:
     """How the review of an upload stands, its history (newest first), and what may be decided now."""
-    from replay.reviews.store import open_reviews
+    from replay.reviews.store import may_have_reviews, open_reviews
 
-    facts, subject = facts_of_row(row), subject_of(row)
+    # A copy's page tells how the review of the upload stands that counts in its place.
+    same = same_game(lake, row) if may_have_reviews(lake) else SameGame(row, ())
+    facts = facts_of_row(same.row)
     with open_reviews(lake) as store:
-        decisions = store.decisions({subject})
+        decisions = store.decisions(same.subjects)
     review = review_of(decisions, facts)
     told = tell(decisions, facts)
     person = reader(request)

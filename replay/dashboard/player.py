@@ -19,8 +19,10 @@ from replay.dashboard.nights import releases_of
 from replay.dashboard.player_uploads import attach_same_logs, attach_uploads
 from replay.errors import InputError, UsageError, first_line
 from replay.flags import FlagFilter, query_flags
+from replay.reviews.copies import gather, standing_subjects
+from replay.reviews.games import facts_of_row
 from replay.reviews.incidents import releases_in_force
-from replay.reviews.model import Decision, facts_of, review_of, subject_of
+from replay.reviews.model import Decision, review_of, subject_of
 from replay.reviews.releases import Group, standing_releases
 
 if TYPE_CHECKING:
@@ -120,11 +122,15 @@ def _found(request: Request, lake: Lake, player_id: str, page: int, best: int) -
     if uploaded is None:
         return None
     counted = _counted(warehouse, player_id, best)
-    subjects = {subject_of(row) for row in uploaded["games"]} | set(counted.pop("subjects"))
-    decisions = _decisions(lake, subjects)
+    related = uploaded.pop("related")
+    standing = standing_subjects(related)
+    facts = {subject_of(row): facts_of_row(row) for row in related if row["verdict"] != "copy"}
+    decisions = _decisions(lake, {*facts, *standing, *counted.pop("subjects")})
+    history = gather(decisions, standing)
     for row in uploaded["games"]:
-        facts = facts_of(row["reasons"], row["suspicions"])
-        row["review"] = review_of([d for d in decisions if d.subject == subject_of(row)], facts)
+        subject = subject_of(row)
+        # A copy's review is that of the upload that stands.
+        row["review"] = review_of(history.get(subject, []), facts.get(standing.get(subject, subject), ()))
     flags = query_flags(warehouse, decisions, FlagFilter(player_id=player_id), limit=FLAGS_SHOWN)
     return {**uploaded, **counted, "flags": flags}
 
@@ -148,12 +154,14 @@ def _uploaded(lake: Lake, days: list[date], player_id: str, page: int, released:
             return None
         wanted = {"limit": GAMES_SHOWN, "offset": (page - 1) * GAMES_SHOWN}
         games = rows_of(con.execute(read_sql("pages/player_games"), wanted))
+        named = {"game_ids": sorted({row["copy_of"] if row["verdict"] == "copy" else row["game_id"] for row in games})}
+        related = rows_of(con.execute(read_sql("pages/player_related"), named))
         attach_same_logs(con, files)
         asked = {"player_id": player_id, "limit": LOGS_SHOWN, "shown": OTHERS_SHOWN}
         logs = rows_of(con.execute(read_sql("pages/player_logs"), asked))
     for row in games:
         row["reasons"] = json.loads(row["reasons"])
-    return {"uploads": uploads, "games": games, "logs": logs, "log_count": logs[0]["logs"] if logs else 0}
+    return {"uploads": uploads, "games": games, "related": related, "logs": logs, "log_count": logs[0]["logs"] if logs else 0}
 
 
 @contextmanager
@@ -170,14 +178,17 @@ def _counted(warehouse: Path, player_id: str, best: int) -> Row:
     """From the standings: nation and kind, places on leaderboards, a page of bests, and the subjects of what is flagged."""
     from replay.standings_queries import open_mart
 
-    with open_mart(warehouse, "flagged_games", "subject") as con:
+    with open_mart(warehouse, "flagged_copies", "subject") as con:
         known = _ask(con, "queries/player", player_id=player_id)
         places = _ask(con, "pages/player_boards", player_id=player_id)
         offset = (best - 1) * BESTS_SHOWN
         bests = _ask(con, "pages/player_bests", player_id=player_id, limit=BESTS_SHOWN, offset=offset)
         # A page beyond the last one has no row that tells the number of all.
         first = bests or _ask(con, "pages/player_bests", player_id=player_id, limit=1, offset=0)
-        asked = "SELECT DISTINCT subject FROM flagged_games WHERE player_id = $player_id ORDER BY subject"
+        asked = (
+            "SELECT subject FROM flagged_games WHERE player_id = $player_id UNION SELECT copy_subject FROM flagged_copies"
+            " WHERE subject IN (SELECT subject FROM flagged_games WHERE player_id = $player_id) ORDER BY 1"
+        )
         subjects = con.execute(asked, {"player_id": player_id}).fetchall()
     return {
         "counted": known[0] if known else None, "boards": places, "bests": bests, "best_count": first[0]["bests"] if first else 0,

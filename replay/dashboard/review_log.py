@@ -10,8 +10,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from replay.dashboard import views
-from replay.dashboard.deciding import Told, Words, by_subject, pager, recorded_of, remembered_reviewer, tell
+from replay.dashboard.deciding import Told, Words, pager, recorded_of, remembered_reviewer, tell
 from replay.errors import InputError, UsageError
+from replay.reviews.copies import gather
 from replay.reviews.games import facts_of_row
 from replay.reviews.model import ACTIONS, Decision
 from replay.reviews.releases import group_words, log_lines
@@ -89,12 +90,15 @@ def page(
         else:
             found = shown = store.decisions(newest_first=True, limit=SHOWN, offset=first)
             total = store.count()
-        known = store.decisions({decision.subject for decision in (found if wanted.batch else shown)})
-        history = by_subject(known)
+        subjects = {decision.subject for decision in (found if wanted.batch else shown)}
+        copies = copies_now(request, lake, subjects)
+        known = store.decisions(subjects.union(copies, copies.values()))
+        history = gather(known, copies)
         # They are about app versions, not about games: no filter fits them, and they are few.
         released = [] if wanted.any or first else log_lines(store.releases())
-    games = games_now(request, lake, {decision.subject for decision in shown})
-    facts = {subject: facts_of_row(row) for subject, row in games.items()}
+    standing = {decision.subject: copies.get(decision.subject, decision.subject) for decision in shown}
+    games = games_now(request, lake, set(standing.values()))
+    facts = {subject: facts_of_row(games[game]) for subject, game in standing.items() if game in games}
     return views.render(
         request, "reviews.html.j2", status, title="Decisions", wanted=wanted, rows=_lines(shown, history, facts),
         total=total, actions=[(name, _WORDS[name]) for name in ACTIONS], games=GAMES, words=words,
@@ -124,6 +128,18 @@ def still_newest(batch: Sequence[Decision], history: dict[str, list[Decision]]) 
     """Those decisions of a batch that nobody has followed on their games."""
     newest = {subject: max(d.id for d in decisions) for subject, decisions in history.items()}
     return [decision for decision in batch if newest[decision.subject] == decision.id]
+
+
+def copies_now(request: Request, lake: Lake, subjects: Collection[str]) -> dict[str, str]:
+    """By the subject of each copy that of the upload that stands, of the games that these are published uploads of."""
+    from replay.flags import standing_in
+    from replay.standings_queries import open_mart
+
+    try:
+        with open_mart(views.warehouse(request, lake), "flagged_copies", "subject") as con:
+            return standing_in(con, subjects)
+    except InputError:
+        return {}
 
 
 def games_now(request: Request, lake: Lake, subjects: Collection[str]) -> dict[str, dict[str, Any]]:

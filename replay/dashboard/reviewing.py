@@ -27,7 +27,7 @@ from replay.dashboard.deciding import (
 )
 from replay.dashboard.forms import own_form
 from replay.errors import DecidedMeanwhile, NightRunning, ReplayError, UsageError
-from replay.reviews.games import facts_of_row
+from replay.reviews.games import facts_of_row, game_of, same_game
 from replay.reviews.model import Decision, review_of, subject_of
 from replay.reviews.words import fact_words, state_words
 
@@ -44,8 +44,9 @@ router.include_router(bulk.router)
 class Form:
     """A form as it came in, to be carried out or to be shown again.
 
-    ``facts`` is the ``facts_key`` of what its page showed ("": the form does not say); ``row`` is the game and ``undoes`` the
-    decision to take back, once they were found; ``changed`` is what speaks against the game now, when that is something else.
+    ``facts`` is the ``facts_key`` of what its page showed ("": the form does not say); ``row`` is the game, ``others`` are the
+    subjects of its other uploads and ``undoes`` the decision to take back, once they were found; ``changed`` is what speaks
+    against the game now, when that is something else.
     """
 
     target: str
@@ -55,6 +56,7 @@ class Form:
     seen: int
     facts: str = ""
     row: dict[str, Any] | None = None
+    others: tuple[str, ...] = ()
     undoes: Decision | None = None
     changed: list[str] = field(default_factory=list)
 
@@ -112,11 +114,18 @@ def _find(request: Request, lake: Lake, store: ReviewStore, form: Form) -> None:
         form.undoes = store.decision(views.number_parameter(form.hidden["decision"], "decision", 0))
         nowhere: dict[str, Any] = {"source_file": None, "source_line": None, "reasons": [], "suspicions": []}
         row = {name: getattr(form.undoes, name) for name in ("subject", "game", "game_id", "challenge", "day")}
+        same = game_of(lake, form.undoes)
         known = review_log.games_now(request, lake, {form.undoes.subject})
-        form.row = nowhere | row | known.get(form.undoes.subject, {})
+        if same is not None:
+            form.others = tuple(sorted({*same.subjects} - {form.undoes.subject}))
+        if same is not None and form.undoes.subject in same.copies:
+            # Taken on what is a copy by now: what is told, and where it leads on to, is the upload that stands.
+            form.row = same.row | {"subject": form.undoes.subject}
+        else:
+            form.row = nowhere | row | known.get(form.undoes.subject, {})
         return
-    row = _upload(lake, form.hidden)
-    form.row = row | {"subject": subject_of(row)}
+    same = same_game(lake, _upload(lake, form.hidden))
+    form.row, form.others = same.row | {"subject": subject_of(same.row)}, same.copies
 
 
 def _upload(lake: Lake, place: dict[str, str]) -> dict[str, Any]:
@@ -147,7 +156,7 @@ def _record(store: ReviewStore, form: Form) -> Decision:
     from replay.reviews.games import draft, undo_draft
 
     assert form.row is not None
-    decisions = store.decisions({form.row["subject"]})
+    decisions = store.decisions({form.row["subject"], *form.others})
     since = [decision for decision in decisions if decision.id > form.seen]
     if len(since) == 1 and _is_same(since[0], form):
         return since[0]
@@ -156,9 +165,9 @@ def _record(store: ReviewStore, form: Form) -> Decision:
     if form.facts not in ("", facts_key(facts_of_row(form.row))):
         raise DecidedMeanwhile("What speaks against the game has changed since the page that you decided on was made")
     if form.undoes is not None:
-        item = undo_draft(form.undoes, decisions)
+        item = undo_draft(form.undoes, decisions, form.others)
     else:
-        item = draft(form.action, form.row, decisions)
+        item = draft(form.action, form.row, decisions, copies=form.others)
     (decision,) = store.decide([replace(item, seen=form.seen)], reviewer=form.words.reviewer, reason=form.words.reason)
     return decision
 
@@ -174,7 +183,7 @@ def _again(request: Request, store: ReviewStore, form: Form, error: ReplayError)
     meanwhile: list[Decision] = []
     now = None
     if form.row is not None:
-        decisions = _if_readable(store, form.row["subject"])
+        decisions = _if_readable(store, {form.row["subject"], *form.others})
         facts = facts_of_row(form.row)
         meanwhile = [decision for decision in decisions if decision.id > form.seen]
         form.seen = max([form.seen, *(decision.id for decision in meanwhile)])
@@ -188,10 +197,10 @@ def _again(request: Request, store: ReviewStore, form: Form, error: ReplayError)
     )  # fmt: skip
 
 
-def _if_readable(store: ReviewStore, subject: str) -> list[Decision]:
-    """The decisions on a subject; none when they cannot be read, which the page's sentence is about then."""
+def _if_readable(store: ReviewStore, subjects: set[str]) -> list[Decision]:
+    """The decisions on these subjects; none when they cannot be read, which the page's sentence is about then."""
     try:
-        return store.decisions({subject})
+        return store.decisions(subjects)
     except ReplayError:
         return []
 

@@ -22,7 +22,8 @@ class Draft:
     """A decision that somebody is about to take.
 
     ``row`` is the verdict row it is about (with ``day``), or another mapping with ``game``, ``challenge``, ``game_id``, ``day``
-    and ``subject``.  ``seen`` is the id of the newest decision, of any action, on the subject that the person saw (0: none).
+    and ``subject``.  ``seen`` is the id of the newest decision, of any action, that the person saw on the subject and on
+    ``others``, those of the same game's other uploads (0: none).
     """
 
     action: str
@@ -30,6 +31,7 @@ class Draft:
     facts: tuple[str, ...]
     seen: int
     undoes: int | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -48,7 +50,8 @@ def merged(items: Sequence[Draft], aliases: Aliases) -> dict[str, Draft]:
             raise UsageError(f"game {str(draft.row['game_id'])!a}: two different decisions on the same upload, take one of them")
         if first is not draft:
             facts = tuple(sorted({*first.facts, *draft.facts}))
-            found[subject] = replace(first, facts=facts, seen=min(first.seen, draft.seen))
+            others = tuple(sorted({*first.others, *draft.others}))
+            found[subject] = replace(first, facts=facts, seen=min(first.seen, draft.seen), others=others)
     return found
 
 

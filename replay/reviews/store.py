@@ -243,17 +243,18 @@ class ReviewStore:
 
         from replay.reviews.tables import DECISIONS, row_of
 
-        aliases = self._aliases(con, [draft.subject for draft in items])
+        aliases = self._aliases(con, [subject for draft in items for subject in (draft.subject, *draft.others)])
         drafts = merged(items, aliases)
-        before: dict[str, list[Decision]] = {subject: [] for subject in drafts}
-        for decision in self._of_subjects(con, select(DECISIONS), drafts, aliases, False):
+        others = {subject: {aliases.today(other) for other in draft.others} for subject, draft in drafts.items()}
+        before: dict[str, list[Decision]] = {subject: [] for subject in {*drafts}.union(*others.values())}
+        for decision in self._of_subjects(con, select(DECISIONS), before, aliases, False):
             before[decision.subject].append(decision)
         made: list[Decision] = []
         number = self._last_id(con)
         # Ids are given once, so the first of them names what was decided together.
         batch = str(number + 1) if len(drafts) > 1 else None
         for subject, draft in drafts.items():
-            refuse_outdated(draft, before[subject])
+            refuse_outdated(draft, [decision for one in {subject, *others[subject]} for decision in before[one]])
             refuse_to_undo(draft, before[subject])
             number += 1
             row = draft.row

@@ -102,8 +102,13 @@ def state_words(review: Review) -> str:
     return f"{review.state} {by}" + (f"; since then {new}" if new else "")
 
 
-def decision_words(decision: Decision, undone: Collection[int] = ()) -> str:
-    """One line of a game's history: when, who, what, and why; ``undone`` are the ids of decisions that were undone."""
+def decision_words(decision: Decision, undone: Collection[int] = (), game_id: str | None = None) -> str:
+    """One line of a game's history: when, who, what, and why.
+
+    ``undone`` are the ids of decisions that were undone; one on an upload under another id than ``game_id`` is told as such.
+    """
     what = f"undid decision {decision.undoes}" if decision.undoes is not None else DONE[decision.action]
     gone = ", undone since" if decision.id in undone else ""
+    if game_id not in (None, decision.game_id):
+        gone = f", on upload {visible(decision.game_id)}{gone}"
     return f"{decision.id}  {time_words(decision.at)}  {visible(decision.reviewer)} {what}{gone}: {visible(decision.reason, 200)}"

@@ -25,6 +25,7 @@ CREATE TEMP TABLE no_uploads (
     reasons VARCHAR,
     suspicions VARCHAR[],
     evidence VARCHAR,
+    copy_of VARCHAR,
     replayed_score BIGINT,
     replayed_best_combo BIGINT,
     moves BIGINT,

@@ -34,6 +34,7 @@ SELECT
     reasons,
     suspicions,
     evidence,
+    copy_of,
     replayed_score,
     replayed_best_combo,
     moves,

@@ -98,6 +98,7 @@ def standings(
         "weekly_digest": weekly_digest(bests, players, as_of),
         "challenge_status": challenge_status(games, bests, players, as_of),
         "flagged_games": flagged_games(rows, gone, anonymised or {}, states, landed),
+        "flagged_copies": flagged_copies(rows),
         "publication": [
             (*publication(as_found, games, as_of, ai_in_percentile, states, through), released_through,
              sum(is_released(row, released) for row in as_found)),
@@ -311,6 +312,20 @@ def flagged_games(
             + (row["reason_codes"], row["reasons"], signs, None, row["attempt_key"], counted)
         )
     return found
+
+
+def flagged_copies(rows: Sequence[Row]) -> list[tuple[object, ...]]:
+    """The copies of what is flagged or withheld, or verified with suspicions: their subject, and that of the one that stands."""
+    return sorted(
+        {
+            (subject(row), subject(other))
+            for row in rows
+            for other in rows
+            if row["verdict"] == "copy" and other["game_id"] == row["copy_of"] and other["verdict"] != "copy"
+            if other["verdict"] != "verified" or other["suspicions"]
+            if all(row[name] == other[name] for name in ("game", "challenge", "player_id", "attempt", "rules", "score"))
+        }
+    )
 
 
 def subject(row: Row) -> str:

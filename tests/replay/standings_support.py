@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
     + [pa.field(name, pa.uint64()) for name in ("attempt_key", "log_hash_low", "log_hash_high")]
     + [pa.field("best_combo", pa.int64()), pa.field("uploaded_at", pa.timestamp("us"))]
     + [pa.field("source_file", pa.string()), pa.field("source_line", pa.int64())]
-    + [pa.field("platform", pa.string()), pa.field("app_version", pa.string())]
+    + [pa.field("platform", pa.string()), pa.field("app_version", pa.string()), pa.field("copy_of", pa.string())]
 )
 
 
@@ -65,6 +65,7 @@ def game(player: str, score: int, challenge: str = DAY, attempt: int = 1, **othe
         "source_line": 1,
         "platform": "android",
         "app_version": "3.2.0",
+        "copy_of": None,
     }
     assert other.keys() <= row.keys()
     return row | other
@@ -92,6 +93,11 @@ def flagged(row: Mapping[str, Any]) -> dict[str, Any]:
 def withheld(row: Mapping[str, Any], counted: bool = False) -> dict[str, Any]:
     """The same game, flagged in a night that held its group's flags back; ``counted`` if it counted before."""
     return {**flagged(row), "verdict": "withheld", "counted": counted}
+
+
+def copied(row: Mapping[str, Any], game_id: str) -> dict[str, Any]:
+    """The same game again, under another id."""
+    return {**row, "game_id": game_id, "verdict": "copy", "counted": False, "copy_of": row["game_id"]}
 
 
 def release(number: int, row: Mapping[str, Any], undoes: int | None = None) -> Release:

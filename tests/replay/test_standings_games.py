@@ -43,8 +43,8 @@ for _rows in GAMES.values():
     for _row in _rows[::5]:
         _row["suspicions"] = ["superhuman_pace"]
 ALL = [row for rows in GAMES.values() for row in rows]
-# What tells of players and of the whole publication instead of one game.
-COMMON = {"players", "publication"}
+# What tells of players, of copies and of the whole publication instead of one game.
+COMMON = {"players", "flagged_copies", "publication"}
 
 
 def of_game(path, name):

@@ -15,6 +15,7 @@ from tests.replay.standings_support import (
     LANDED,
     TIERS,
     build,
+    copied,
     decide,
     flagged,
     game,
@@ -45,6 +46,8 @@ def population(seed: int) -> dict[str, Any]:
             for player in rng.sample(players, rng.randrange(len(players) + 1)):
                 for attempt in rng.sample([1, 2, 3], rng.choice([1, 1, 1, 2, 3])):
                     rows.append(random_game(rng, name, day, player, attempt, kinds[player], rng.choice(scores)))
+    own = random.Random(seed + 3000)
+    rows += [copied(row, f"{row['game_id']}~{number}") for row in rows for number in range(own.choice([0, 0, 1, 2]))]
     rng.shuffle(rows)
     absent = rng.sample(players, min(len(players), rng.randrange(6)))
     removed, renamed = absent[:2], absent[2:]
@@ -87,9 +90,19 @@ def random_game(rng: random.Random, name: str, day: date, player: str, attempt: 
 
 
 def reviews_of(seed: int, rows: list[dict[str, Any]]) -> tuple[dict[int, str], list[Decision]]:
-    """What people decided in the end by the place of a row, and the decisions that led there, notes and undone ones among them."""
+    """What people decided in the end by the place of a row, and the decisions that led there, notes and undone ones among them.
+
+    Some were taken on an upload that is a copy of the row by now.
+    """
     rng = random.Random(seed + 1000)
-    against = [place for place, row in enumerate(rows) if row["verdict"] in ("flagged", "withheld") or row["suspicions"]]
+    against = [
+        place
+        for place, row in enumerate(rows)
+        if row["verdict"] in ("flagged", "withheld") or (row["suspicions"] and row["verdict"] == "verified")
+    ]
+    uploads: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        uploads.setdefault(row["copy_of"] or row["game_id"], []).append(row)
     states: dict[int, str] = {}
     decisions: list[Decision] = []
 
@@ -98,14 +111,19 @@ def reviews_of(seed: int, rows: list[dict[str, Any]]) -> tuple[dict[int, str], l
         return decisions[-1]
 
     for place in rng.sample(against, len(against) * 2 // 3):
-        if rng.random() < 0.3:
-            first = say(rng.choice(["uphold", "clear"]), rows[place])
-            say("undo", rows[place], undoes=first.id)
-        if rng.random() < 0.8:
+        same = uploads[rows[place]["game_id"]]
+        for _ in range(rng.choice([0, 0, 1, 2])):
+            upload = rng.choice(same)
+            first = say(rng.choice(["uphold", "clear"]), upload)
+            if rng.random() < 0.8 or place not in states:
+                say("undo", upload, undoes=first.id)
+            else:
+                states[place] = {"uphold": "upheld", "clear": "cleared"}[first.action]
+        for _ in range(rng.choice([0, 1, 1, 1, 2])):
             action = rng.choice(["uphold", "clear", "clear"])
-            say(action, rows[place])
+            say(action, rng.choice(same))
             states[place] = {"uphold": "upheld", "clear": "cleared"}[action]
-        say("note", rows[place])
+        say("note", rng.choice(same))
     rng.shuffle(decisions)
     return states, decisions
 

@@ -11,7 +11,7 @@ verdicts AS (
 SELECT
     verdicts.filename AS file, landed.day, source_file, source_line, game_id, game, mode, rules, challenge, player_id, player_kind,
     nation, attempt, platform, app_version, uploaded_at, score, best_combo, level, lines, final_board, replayed_score, verdict,
-    counted, reasons, suspicions, copy_of, log_hash_low, log_hash_high, moves_received
+    counted, reason_codes, reasons, suspicions, copy_of, log_hash_low, log_hash_high, moves_received
 FROM verdicts
 JOIN landed ON landed.filename = verdicts.filename
 WHERE player_id = $player_id;

@@ -204,7 +204,7 @@ def test_nobody_is_known_here(review, env, monkeypatch):
     ("words", "said"),
     [
         (["fine", "--uphold", "--reason", "x"], "nothing speaks against it"), (["fine", "--clear", "--reason", "x"], "nothing speaks"),
-        (["copy", "--clear", "--reason", "x"], "is a copy of game 'fine'"), (["copy"], "is a copy of game 'fine'"),
+        (["copy", "--clear", "--reason", "x"], "is a copy of game 'fine'"),
         (["half", "--clear", "--reason", "x"], "was quarantined on 2026-10-31"), (["none"], "no published day has a game 'none'"),
         (["conflicting_upload", "--clear", "--reason", "x"], "names 2 different uploads (2026-10-31 b.ndjson.gz line 3, flagged; "),
         (["conflicting_upload"], "pick one with --day, --file and --line"),
