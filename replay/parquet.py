@@ -397,7 +397,8 @@ def _python_value(column: pa.Array, row: int) -> Any:
         return column[row].as_py()
     except UnicodeDecodeError:
         raise
-    except (ValueError, OverflowError, pa.ArrowException):
+    except (ValueError, OverflowError, LookupError, pa.ArrowException):
+        # A zone that is none is a KeyError, whichever library knows the zones.
         return _Unshown(column.type)
 
 

@@ -26,7 +26,7 @@ from tests.replay.night_support import ask, cli, night
 
 DAY = date(2026, 10, 31)
 # Pages of a kind that are followed; REPLAY_LINKS=150 follows nearly all of them.
-LINKS = int(os.environ.get("REPLAY_LINKS", "30"))
+LINKS = int(os.environ.get("REPLAY_LINKS", "16"))
 # Whoever lands files may not be trusted with names either.
 FILE = '=1+1"><svg onload=alert(2)>\u202e.ndjson'
 REVIEWER = '<img src=x onerror=alert(3)>=1+1"\u202e'
